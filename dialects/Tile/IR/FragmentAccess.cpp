@@ -12,7 +12,16 @@ using namespace hocket::tile;
 static constexpr unsigned kElementBits = 16;
 static constexpr unsigned kReadBytes = 16;
 
-Result<LinearLayout> hocket::tile::accumulatorOrderedOperand(int64_t rows, int64_t depth) {
+Result<LinearLayout> hocket::tile::rowsInRunsOfEight(unsigned bits) {
+  InputBases rows{std::string(dims::K), {}};
+  for (unsigned bit = 0; bit != bits; ++bit) {
+    unsigned image = bit == 2 ? 3 : bit == 3 ? 2 : bit;
+    rows.bases.push_back({{"key", uint64_t(1) << image}});
+  }
+  return LinearLayout::fromBases({rows}, {{"key", bits}});
+}
+
+Result<LinearLayout> hocket::tile::accumulatorOrderedOperand(int64_t rows, int64_t depth, int64_t run) {
   Result<LinearLayout> accumulator = mfmaAccumulatorTile(kFragmentShape, depth, kFragmentShape.n);
   if (!accumulator)
     return accumulator.error();
@@ -25,7 +34,11 @@ Result<LinearLayout> hocket::tile::accumulatorOrderedOperand(int64_t rows, int64
   Result<LinearLayout> lhs = mfmaOperandATile(kFragmentShape, rows, depth);
   if (!lhs)
     return lhs.error();
-  return permuteOutput(*lhs, dims::K, *order);
+  Result<LinearLayout> ordered = permuteOutput(*lhs, dims::K, *order);
+  if (!ordered || run == 0)
+    return ordered;
+  Result<LinearLayout> inRuns = rowsInRunsOfEight(ordered->outputBits(dims::Row));
+  return inRuns ? permuteOutput(*ordered, dims::Row, *inRuns) : inRuns;
 }
 
 int64_t hocket::tile::panelColumns(int64_t columns) {
@@ -82,7 +95,7 @@ Result<LdsUse> hocket::tile::operandReads(FragType frag, WavePart part) {
 Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInfo &arch, TileVectors vectors,
                                                     WavePart part) {
   unsigned width = panelColumns(frag.getWidth());
-  Result<LinearLayout> layout = accumulatorOrderedOperand(width, frag.getDepth());
+  Result<LinearLayout> layout = accumulatorOrderedOperand(width, frag.getDepth(), frag.getRegisterLayout().run);
   if (!layout)
     return layout.error();
   bool inVectors = vectors == TileVectors::Rows;

@@ -17,8 +17,12 @@ inline constexpr MfmaShape kFragmentShape = {32, 32, 16, 16};
 int64_t panelColumns(int64_t columns);
 
 /// (register, lane) -> (row, k) of a left operand whose depth runs in the order in which a packed
-/// accumulator of `depth` rows holds it.
-Result<LinearLayout> accumulatorOrderedOperand(int64_t rows, int64_t depth);
+/// accumulator of `depth` rows holds it. `run` 8: with its rows in an order by which a lane of the product's accumulator
+/// holds eight rows side by side.
+Result<LinearLayout> accumulatorOrderedOperand(int64_t rows, int64_t depth, int64_t run = 0);
+
+/// That order of 2^`bits` rows, as permuteOutput wants it: bits 2 and 3 change places.
+Result<LinearLayout> rowsInRunsOfEight(unsigned bits);
 
 /// Which part of a tile's rows a wave reads: part `wave / stride % count` of `count` equal ones;
 /// both are powers of two.

@@ -4,6 +4,8 @@
 
 #include "Tile/IR/FragmentAccess.h"
 
+#include "Layout/OperandReuse.h"
+
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
@@ -29,6 +31,14 @@ static LinearLayout accumulatorHalf() {
       .sublayout({dims::Register, dims::Lane}, {dims::Row, dims::Col});
 }
 
+/// `map` with the columns of memory in an order in which a lane of an accumulator holds eight side by side: the halves of a
+/// wave change places with every second block of four.
+static LinearLayout inRunsOfEight(const LinearLayout &map) {
+  return *permuteOutput(map, dims::Col, *rowsInRunsOfEight(map.outputBits(dims::Col)));
+}
+
+static LinearLayout inRunsOf(int64_t run, const LinearLayout &map) { return run == 0 ? map : inRunsOfEight(map); }
+
 /// Runs along the columns in each lane, then lanes along them, then lanes along rows.
 static LinearLayout linesMap(const RegisterLayout &layout) {
   unsigned along = llvm::Log2_64(layout.lanes);
@@ -45,13 +55,13 @@ static LinearLayout mapOf(const RegisterLayout &layout) {
   case FragLayout::Rhs:
     return inMemoryOrder(*mfmaOperandB(kFragmentShape), dims::Col, dims::K);
   case FragLayout::Acc:
-    return inMemoryOrder(*mfmaAccumulator(kFragmentShape), dims::Col, dims::Row);
+    return inRunsOf(layout.run, inMemoryOrder(*mfmaAccumulator(kFragmentShape), dims::Col, dims::Row));
   case FragLayout::RhsAcc:
     return inMemoryOrder(accumulatorHalf(), dims::Col, dims::Row);
   case FragLayout::LhsAcc:
     // The accumulator's rows are the depth, which is memory's rows; its columns stand for the
     // operand's rows.
-    return inMemoryOrder(accumulatorHalf(), dims::Row, dims::Col);
+    return inRunsOf(layout.run, inMemoryOrder(accumulatorHalf(), dims::Row, dims::Col));
   case FragLayout::Lines:
     return linesMap(layout);
   }

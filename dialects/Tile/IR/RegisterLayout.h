@@ -10,7 +10,8 @@ namespace hocket::tile {
 enum class FragLayout : uint32_t;
 
 /// A layout and, of `lines`, its two numbers: consecutive elements in a lane, and lanes along a
-/// memory row, both powers of two. They are 0 for layouts of the matrix instruction.
+/// memory row, both powers of two. They are 0 for layouts of the matrix instruction, but for `acc(8)` and `lhs_acc(8)`:
+/// in those the operand's rows are in an order by which the accumulator has runs of 8 in a lane, not of 4.
 struct RegisterLayout {
   FragLayout kind;
   int64_t run = 0, lanes = 0;

@@ -32,10 +32,17 @@ LogicalResult SliceOp::verify() {
   int64_t first = getFirstRow();
   if (first < 0 || first % 32 != 0 || first > source.getRows() - result.getRows() ||
       source.getColumns() != result.getColumns() ||
-      source.getElementType() != result.getElementType())
+      source.getElementType() != result.getElementType() || source.getRegisterLayout() != result.getRegisterLayout())
     return emitOpError() << result.getRows() << " rows from " << first << " of " << source << " as "
                          << result << "; whole blocks of 32 rows and all columns are needed";
   return success();
+}
+
+/// Unless the accumulator `frag` has its rows in the order of the matrix unit.
+static LogicalResult requirePlainRows(Operation *op, StringRef role, FragType frag) {
+  if (frag.getRegisterLayout().run == 0)
+    return success();
+  return op->emitOpError() << role << " is " << frag << ", whose rows are in another order; acc is needed";
 }
 
 /// Numbers of a fragment in one lane.
@@ -62,7 +69,7 @@ LogicalResult ConcatOp::verify() {
     if (failed(requireLayout(*this, "source", frag, layout)))
       return failure();
     if (frag.getColumns() != result.getColumns() ||
-        frag.getElementType() != result.getElementType())
+        frag.getElementType() != result.getElementType() || frag.getRegisterLayout() != result.getRegisterLayout())
       return emitOpError() << "source " << frag << " does not fit result " << result;
     rows += frag.getRows();
   }
@@ -85,6 +92,9 @@ LogicalResult MmaOp::verify() {
                             "with rhs_acc";
   if (failed(requireLayout(*this, "accumulator", acc, FragLayout::Acc)))
     return failure();
+  if (lhs.getRegisterLayout().run != acc.getRegisterLayout().run)
+    return emitOpError() << "multiplies " << lhs << " into " << acc
+                         << ", whose rows are in different orders; use lhs_acc(8) with acc(8), and lhs_acc with acc";
   if (lhs.getElementType() != rhs.getElementType())
     return emitOpError() << "multiplies " << lhs.getElementType() << " by " << rhs.getElementType();
   if (lhs.getColumns() != rhs.getRows() || lhs.getRows() != acc.getRows() ||
@@ -96,7 +106,10 @@ LogicalResult MmaOp::verify() {
 }
 
 LogicalResult MaskOp::verify() {
-  return requireLayout(*this, "scores", getScores().getType(), FragLayout::Acc);
+  FragType scores = getScores().getType();
+  if (failed(requireLayout(*this, "scores", scores, FragLayout::Acc)))
+    return failure();
+  return requirePlainRows(*this, "scores", scores);
 }
 
 SmallVector<TileBound> MaskOp::getTileBounds() {
@@ -166,7 +179,8 @@ LogicalResult Exp2Op::verify() {
 LogicalResult PackOp::verify() {
   FragType source = getSource().getType(), result = getResult().getType();
   if (failed(requireLayout(*this, "source", source, FragLayout::Acc)) ||
-      failed(requireLayout(*this, "result", result, FragLayout::RhsAcc)))
+      failed(requireLayout(*this, "result", result, FragLayout::RhsAcc)) ||
+      failed(requirePlainRows(*this, "source", source)))
     return failure();
   if (source.getShape() != result.getShape())
     return emitOpError() << "source " << source << " and result " << result << " differ in shape";

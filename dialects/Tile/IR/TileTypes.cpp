@@ -121,6 +121,8 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
 static constexpr int64_t kLanes = 64;
 /// Longest run of `lines`, and what a lane loads at once.
 static constexpr int64_t kLongestRun = 16, kLoadBytes = 16;
+/// That of accumulators whose rows are in such an order.
+static constexpr int64_t kAccumulatorRun = 8;
 
 static int64_t bytesOf(Type element) { return element.getIntOrFloatBitWidth() / 8; }
 
@@ -135,7 +137,7 @@ static int64_t defaultLanes(int64_t columns, int64_t run) {
 RegisterLayout FragType::defaultLayout(FragLayout layout, ArrayRef<int64_t> shape,
                                        Type elementType, int64_t run) {
   if (layout != FragLayout::Lines)
-    return {layout};
+    return {layout, run};
   run = run > 0 ? run : defaultRun(elementType);
   return {layout, run, defaultLanes(shape.size() == 2 ? shape[1] : 0, run)};
 }
@@ -156,8 +158,13 @@ static LogicalResult verifyElement(function_ref<InFlightDiagnostic()> emitError,
 
 static LogicalResult verifyLayout(function_ref<InFlightDiagnostic()> emitError,
                                   const RegisterLayout &layout) {
-  if (layout.kind != FragLayout::Lines)
-    return success();
+  if (layout.kind != FragLayout::Lines) {
+    bool mayRun = layout.kind == FragLayout::Acc || layout.kind == FragLayout::LhsAcc;
+    if (layout.lanes == 0 && (layout.run == 0 || (mayRun && layout.run == kAccumulatorRun)))
+      return success();
+    return emitError() << "layout " << stringifyFragLayout(layout.kind) << " with a run of " << layout.run
+                       << ", expected none, or acc(" << kAccumulatorRun << ") or lhs_acc(" << kAccumulatorRun << ")";
+  }
   if (!llvm::isPowerOf2_64(layout.run) || layout.run > kLongestRun ||
       !llvm::isPowerOf2_64(layout.lanes) || layout.lanes > kLanes)
     return emitError() << "layout lines(" << layout.run << "x" << layout.lanes
@@ -178,12 +185,15 @@ static ParseResult parseLayout(AsmParser &parser, FragLayout &layout,
     return parser.emitError(loc) << "unknown fragment layout '" << keyword
                                  << "', expected lhs, rhs, acc, lhs_acc, rhs_acc or lines";
   layout = *known;
-  if (layout != FragLayout::Lines || failed(parser.parseOptionalLParen()))
+  bool takesNumbers = llvm::is_contained({FragLayout::Lines, FragLayout::Acc, FragLayout::LhsAcc}, layout);
+  if (!takesNumbers || failed(parser.parseOptionalLParen()))
     return success();
   SMLoc numbersLoc = parser.getCurrentLocation();
   if (parser.parseDimensionList(numbers, /*allowDynamic=*/false, /*withTrailingX=*/false) ||
       parser.parseRParen())
     return failure();
+  if (layout != FragLayout::Lines && numbers.size() != 1)
+    return parser.emitError(numbersLoc) << keyword << " takes one number, for example " << keyword << "(8)";
   if (numbers.empty() || numbers.size() > 2)
     return parser.emitError(numbersLoc)
            << "lines takes the run of a lane, or run x lanes, for example lines(8x16)";
@@ -194,6 +204,8 @@ static void printLayout(AsmPrinter &printer, const RegisterLayout &layout) {
   printer << stringifyFragLayout(layout.kind);
   if (layout.kind == FragLayout::Lines)
     printer << "(" << layout.run << "x" << layout.lanes << ")";
+  else if (layout.run != 0)
+    printer << "(" << layout.run << ")";
 }
 
 // FragType

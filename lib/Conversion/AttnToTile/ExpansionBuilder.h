@@ -24,8 +24,8 @@ public:
   mlir::Value fill(mlir::Type type, float value) {
     return tile::FillOp::create(*this, type, getF32FloatAttr(value));
   }
-  tile::FragType frag(int64_t rows, int64_t columns, mlir::Type element, tile::FragLayout layout) {
-    return tile::FragType::get(getContext(), {rows, columns}, element, layout);
+  tile::FragType frag(int64_t rows, int64_t columns, mlir::Type element, tile::FragLayout layout, int64_t run = 0) {
+    return tile::FragType::get(getContext(), {rows, columns}, element, tile::RegisterLayout{layout, run});
   }
   /// One f32 for each row of a wave.
   tile::RowsType rows() { return tile::RowsType::get(getContext(), kWaveRows, getF32Type()); }

@@ -85,6 +85,12 @@ private:
   bool locatesAhead() {
     return sequences.pages() && !sequences.pages()->isFar() && op.getGroupRows() && arch.hasLdsDma(tile::kDmaBytes);
   }
+  /// Columns of O side by side in a lane: as many as it stores at a time, where reads of V can have them in that order.
+  int64_t outputRun() {
+    constexpr unsigned elementBits = 16;
+    bool isInVectors = sequences.pages() && sequences.pages()->isInVectors();
+    return arch.hasTransposedRead(elementBits) && !isInVectors ? 8 : 0;
+  }
   Value numberBehind(Value t, int64_t distance);
   SmallVector<Value> fetchLocatedSteps(Value t, ValueRange ahead);
   void leaveOutIdleWaves(const WorkPartition &work, Value count);
@@ -685,7 +691,7 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
                 .getResult(0)};
   })[0];
   Value valueTile = builder.step("read_v", [&]() -> SmallVector<Value> {
-    Type type = builder.frag(depthV, shape.kvTile, element, FragLayout::LhsAcc);
+    Type type = builder.frag(depthV, shape.kvTile, element, FragLayout::LhsAcc, outputRun());
     Value read = tile::ReadTransposedOp::create(builder, type, values, t, Value());
     // Vectors have keys behind the last one, whose weights are zero and whose values may be anything.
     if (PagedKeys *pages = sequences.pages(); pages && pages->isInVectors())
@@ -715,7 +721,7 @@ void ForwardExpansion::leaveOutIdleWaves(const WorkPartition &work, Value count)
 
 tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
   noScores = softmax.noScores(builder);
-  Type outputType = builder.frag(depthV, kWaveRows, builder.getF32Type(), FragLayout::Acc);
+  Type outputType = builder.frag(depthV, kWaveRows, builder.getF32Type(), FragLayout::Acc, outputRun());
   SmallVector<Value> inits = {builder.fill(outputType, 0.0f)};
   Value zero = builder.fill(builder.rows(), 0.0f);
   llvm::append_range(inits, softmax.initialState(builder, zero));
