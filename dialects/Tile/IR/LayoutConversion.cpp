@@ -14,8 +14,8 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::tile;
 
-/// Behind each row, so that lanes at the same column of different rows are not in the same bank.
-static constexpr int64_t kRowPadding = 16;
+/// 64 banks of 4 bytes.
+static constexpr int64_t kBankBytes = 256;
 
 HeldNumbers::HeldNumbers(Type type) {
   if (auto frag = dyn_cast<FragType>(type)) {
@@ -65,6 +65,7 @@ LayoutConversion::LayoutConversion(Type from, Type to)
   if (isa<FragType>(from))
     block = {std::max(this->from.piece.rows, this->to.piece.rows),
              std::max(this->from.piece.columns, this->to.piece.columns)};
+  paddedRows = std::max<int64_t>(kBankBytes / rowBytes(), 1);
 }
 
 bool LayoutConversion::staysInLane() const {
@@ -74,18 +75,10 @@ bool LayoutConversion::staysInLane() const {
   return true;
 }
 
-int64_t LayoutConversion::rowPitch() const {
-  return block.column * elementBytes + (block.row > 1 && block.column > 1 ? kRowPadding : 0);
-}
-
-int64_t LayoutConversion::byteOf(RowAndColumn place) const {
-  return place.row * rowPitch() + place.column * elementBytes;
-}
-
 int64_t LayoutConversion::waveBytes() const {
   if (staysInLane())
     return 0;
-  return static_cast<int64_t>(llvm::alignTo(block.row * rowPitch(), kScratchAlignment));
+  return static_cast<int64_t>(llvm::alignTo(byteOf({block.row, 0}), kScratchAlignment));
 }
 
 int64_t ConvertLayoutOp::getLeastWaveBytes() { return LayoutConversion(*this).waveBytes(); }
@@ -93,7 +86,7 @@ int64_t ConvertLayoutOp::getLeastWaveBytes() { return LayoutConversion(*this).wa
 int64_t ConvertLayoutOp::getScratchBytes() {
   int64_t needed = getLeastWaveBytes();
   int64_t waves = (*this)->getParentOfType<KernelOp>().getWaves();
-  return needed == 0 ? 0 : waves * static_cast<int64_t>(getWaveBytes().value_or(needed));
+  return needed == 0 ? 0 : partsFor(waves) * static_cast<int64_t>(getWaveBytes().value_or(needed));
 }
 
 /// "32 rows and 64 columns", "32 row values".
@@ -117,6 +110,9 @@ LogicalResult ConvertLayoutOp::verify() {
                          << ", expected the same; rows and columns are those of memory";
   if (!getLdsOffset() && !getWaveBytes())
     return success();
+  if (int64_t waves = (*this)->getParentOfType<KernelOp>().getWaves(); getShared() && !llvm::isPowerOf2_64(waves / 2))
+    return emitOpError() << "is shared by two wave groups, but the kernel has " << waves
+                         << (waves == 1 ? " wave" : " waves") << "; expected 2, 4, 8 or 16, or leave 'shared' out";
   int64_t needed = LayoutConversion(*this).waveBytes();
   int64_t offset = getLdsOffset().value_or(0), bytes = getWaveBytes().value_or(0);
   if (offset < 0 || offset % kScratchAlignment != 0 || bytes < needed ||

@@ -186,7 +186,9 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [NamedResults, Pure, Tile_L
     go, in steps of a loop over tiles too. A fragment passes in blocks that both layouts are made of
     (32 x 32 between `acc` and operands of that size; rows of a wave's width with `lines`), each row
     with 16 bytes more than it has. `tile-allocate-lds` finds a place that all conversions of a
-    kernel share; written out it is `at(N by M)`, M bytes for each wave from byte N on.
+    kernel share; written out it is `at(N by M)`, M bytes for each wave from byte N on. Where two wave groups never
+    come here at the same time, because a barrier lies between them, a wave of one can share its part with one of the
+    other: `at(N by M) shared`. `tile-verify-clusters` makes sure that they do not meet.
 
     Row and column values must be complete: a partial value (`tile.row_max`) differs between lanes.
 
@@ -204,16 +206,22 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [NamedResults, Pure, Tile_L
     ```
   }];
   let arguments = (ins AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns]>:$source,
-      OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<I64Attr>:$wave_bytes);
+      OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<I64Attr>:$wave_bytes, UnitAttr:$shared);
   let results = (outs AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns]>:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source), [{
+    build($_builder, $_state, result, source, ::mlir::IntegerAttr(), ::mlir::IntegerAttr(), /*shared=*/false);
+  }]>];
   let assemblyFormat = [{
-    $source (`at` `(` $lds_offset^ `by` $wave_bytes `)`)? attr-dict `:` type($source) `->` type($result)
+    $source (`at` `(` $lds_offset^ `by` $wave_bytes `)` (`shared` $shared^)?)? attr-dict
+    `:` type($source) `->` type($result)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getScratchBytes();
     int64_t getLeastWaveBytes();
     bool keepsToWave() { return true; }
+    /// Into how many parts its LDS is divided in a kernel of so many waves: wave i has part i modulo that.
+    int64_t partsFor(int64_t waves) { return getShared() ? waves / 2 : waves; }
   }];
 }
 

@@ -51,6 +51,14 @@ struct Issued {
   Epochs epochs = {};
 };
 
+/// A use of LDS that two waves share, one of each group.
+struct SharedUse {
+  const ClusterEvent *event;
+  Epochs issued;
+  bool complete = false;
+  Epochs completed = {};
+};
+
 class Replay {
 public:
   Replay(const RingInfos &rings, int64_t groups, std::string tiles)
@@ -70,6 +78,7 @@ private:
   void wait(WaitOp op);
   void barrier(BarrierOp op);
   LogicalResult end();
+  LogicalResult verifyShared();
   FailureOr<Slot *> slotOf(const ClusterEvent &event);
 
   InFlightDiagnostic error(const ClusterEvent &event);
@@ -85,6 +94,7 @@ private:
   SmallVector<Issued> inFlight;
   Epochs epochs = {0, 0};
   SmallVector<BarrierOp> groupBarriers;
+  std::vector<SharedUse> sharedUses;
 };
 } // namespace
 
@@ -279,6 +289,11 @@ LogicalResult Replay::verifyComplete(const Slot &slot, const ClusterEvent &event
 // Waits and barriers
 
 void Replay::completeLdsAccesses(WaitOp op) {
+  for (SharedUse &use : llvm::reverse(sharedUses)) {
+    if (use.complete)
+      break;
+    use.complete = true, use.completed = epochs;
+  }
   for (auto &[key, slot] : slots) {
     for (Read &read : slot.reads)
       if (!read.complete)
@@ -365,6 +380,39 @@ LogicalResult Replay::end() {
   return diagnostic;
 }
 
+/// The bytes of LDS that `op` uses, of all waves.
+static std::pair<int64_t, int64_t> bytesOf(Operation *op) {
+  auto scratch = cast<LdsScratchOpInterface>(op);
+  int64_t begin = static_cast<int64_t>(scratch.getLdsOffset().value_or(0));
+  return {begin, begin + scratch.getScratchBytes()};
+}
+
+/// Whether no wave of one group uses what it shares while one of the other does.
+LogicalResult Replay::verifyShared() {
+  for (const SharedUse &first : sharedUses) {
+    if (!first.complete)
+      return first.event->op->emitOpError() << "shares LDS between wave groups, with " << tiles
+                                            << ": no wait completes it; put 'tile.wait lgkm(0)' in front of the next "
+                                               "barrier, or leave 'shared' out";
+    for (const SharedUse &second : sharedUses) {
+      auto [begin, end] = bytesOf(first.event->op);
+      auto [otherBegin, otherEnd] = bytesOf(second.event->op);
+      bool overlap = begin < otherEnd && otherBegin < end;
+      bool meet = groups == 1 || (first.issued[0] <= second.completed[1] && second.issued[1] <= first.completed[0]);
+      if (!overlap || !meet)
+        continue;
+      InFlightDiagnostic diagnostic = first.event->op->emitOpError()
+                                      << "shares LDS with a wave that may use it at the same time, with " << tiles << ": "
+                                      << when(first.issued, 0);
+      diagnostic.attachNote(second.event->op->getLoc())
+          << "the other is here" << (groups == 1 ? "" : " (" + when(second.issued, 1) + ")")
+          << "; put a barrier between, or leave 'shared' out";
+      return diagnostic;
+    }
+  }
+  return success();
+}
+
 LogicalResult Replay::run(const ClusterTrace &trace) {
   for (const ClusterEvent &event : trace.events) {
     LogicalResult result = success();
@@ -373,6 +421,8 @@ LogicalResult Replay::run(const ClusterTrace &trace) {
       result = fetch(event);
     else if (access && access.readsSlot())
       result = read(event);
+    else if (isa<ConvertLayoutOp>(event.op))
+      sharedUses.push_back({&event, epochs});
     else if (auto begin = dyn_cast<BeginLoadOp>(event.op))
       inFlight.push_back({{}, begin.getPending().getType().getLeastLoads(), epochs});
     else if (auto stores = event.op->getAttrOfType<IntegerAttr>(kCountedAttr))
@@ -384,6 +434,8 @@ LogicalResult Replay::run(const ClusterTrace &trace) {
     if (failed(result))
       return failure();
   }
+  if (failed(verifyShared()))
+    return failure();
   return end();
 }
 

@@ -15,6 +15,8 @@ using namespace hocket::tile;
 static constexpr int64_t kMaxVisits = 1 << 22;
 
 static bool isEvent(Operation *op) {
+  if (auto conversion = dyn_cast<ConvertLayoutOp>(op))
+    return conversion.getShared();
   return isa<RingAccessOpInterface, BeginLoadOp, EndLoadOp, WaitOp, BarrierOp>(op) || op->hasAttr(kCountedAttr);
 }
 

@@ -520,7 +520,7 @@ std::pair<Value, Value> BackwardLoop::rowSteps(Value t) {
   auto spread = [&](StringRef name, Value numbers) -> Value {
     return step(name, [&]() -> SmallVector<Value> {
       Type wide = tile::columnsOf(scoresType, f32);
-      return {tile::ConvertLayoutOp::create(builder, wide, numbers, IntegerAttr(), IntegerAttr())};
+      return {tile::ConvertLayoutOp::create(builder, wide, numbers)};
     })[0];
   };
   return {spread("spread_sums", loaded.front()),

@@ -81,17 +81,15 @@ private:
   }
 
   Value ofLane(const KernelValues &kernel, const tile::HeldNumbers &numbers, Value part) {
-    Value offset;
-    for (auto [dim, many, pitch] :
-         {std::tuple(dims::Row, numbers.rows > 1, conversion.rowPitch()),
-          std::tuple(dims::Col, numbers.columns > 1, conversion.elementBytes)}) {
-      if (!many)
-        continue;
-      Value place = emit.linear(numbers.piece.map, dims::Lane, dim, kernel.lane);
-      Value bytes = emit.mul(place, emit.i32(pitch));
-      offset = offset ? emit.add(offset, bytes) : bytes;
-    }
-    return offset ? emit.offset(part, offset) : part;
+    auto placeOf = [&](std::string_view dim) { return emit.linear(numbers.piece.map, dims::Lane, dim, kernel.lane); };
+    if (numbers.columns > 1)
+      part = emit.offset(part, emit.mul(placeOf(dims::Col), emit.i32(conversion.elementBytes)));
+    if (numbers.rows <= 1)
+      return part;
+    Value row = placeOf(dims::Row);
+    Value padded = arith::DivUIOp::create(emit, row, emit.i32(conversion.paddedRows));
+    part = emit.offset(part, emit.mul(row, emit.i32(conversion.rowBytes())));
+    return emit.offset(part, emit.mul(padded, emit.i32(tile::LayoutConversion::kPaddingBytes)));
   }
 
   /// Calls `access(value, first register, byte)` for what `numbers` has in the block.
@@ -154,7 +152,10 @@ struct ConvertLayoutPattern : TilePattern<tile::ConvertLayoutOp> {
     }
     const KernelValues &kernel = state.of(op);
     Value first = emit.offset(kernel.lds, emit.i32(*op.getLdsOffset()));
-    Value part = emit.offset(first, emit.mul(kernel.wave, emit.i32(*op.getWaveBytes())));
+    Value number = kernel.wave;
+    if (op.getShared())
+      number = arith::AndIOp::create(emit, number, emit.i32(op.partsFor(kernel.waves) - 1));
+    Value part = emit.offset(first, emit.mul(number, emit.i32(*op.getWaveBytes())));
     Passage passage(emit, state, kernel, conversion, part);
     SmallVector<Value> results(types.size());
     for (int64_t row = 0; row != conversion.from.rows; row += conversion.block.row)
