@@ -31,6 +31,12 @@ static constexpr unsigned kSpreadLatency = 96;
 /// How many matrix instructions before its own an operand is read from LDS where reads are streamed: it comes in time
 /// if two waves share the matrix unit, and waits in few registers (docs/notes/2026-11-24-powers-in-streams.md).
 static constexpr size_t kReadAhead = 2;
+/// Matrix instructions that pass while memory takes a load of 16 bytes a lane from the waves of all SIMDs. Loads are issued
+/// as late as that allows, and never with the first: they may take registers of operands that are used by then.
+static constexpr size_t kMfmasOfLoad = 2;
+/// Cycles for which LDS is busy with a byte of a lane that the waves of all SIMDs read at the same time: 64 lanes of four
+/// waves at 256 bytes a cycle.
+static constexpr int64_t kLdsCyclesOfByte = 1;
 
 /// Vector instructions without an op of their own.
 static bool isVectorIntrinsic(Operation *op) {
@@ -58,6 +64,8 @@ static bool isLdsRead(Operation *op) {
          !load.getVolatile_();
 }
 
+static bool isLoad(Operation *op) { return isa<ROCDL::RawPtrBufferLoadOp>(op); }
+
 bool hocket::scheduling::isScalarLoad(Operation *op) {
   auto load = dyn_cast<LLVM::LoadOp>(op);
   auto pointer = load ? dyn_cast<LLVM::LLVMPointerType>(load.getAddr().getType()) : nullptr;
@@ -84,6 +92,8 @@ IssueKind hocket::scheduling::issueKind(Operation *op) {
     return IssueKind::Read;
   if (isFetch(op))
     return IssueKind::Fetch;
+  if (isLoad(op))
+    return IssueKind::Load;
   if (auto address = dyn_cast<LLVM::GEPOp>(op); address && address.getDynamicIndices().empty())
     return IssueKind::Free; // the instruction's offset
   if (isa<ROCDL::ROCDLExp2, ROCDL::ROCDLLog, ROCDL::ROCDLRcp, ROCDL::ROCDLSqrt>(op) || isPowerIntrinsic(op))
@@ -122,6 +132,7 @@ unsigned hocket::scheduling::issueCycles(Operation *op) {
     return kValuCycles * instructionsOf(op);
   case IssueKind::Fetch:
   case IssueKind::Read:
+  case IssueKind::Load:
     return kValuCycles;
   }
   llvm_unreachable("all kinds of instructions are named");
@@ -169,6 +180,7 @@ public:
   Groups spread();
   Groups streamed();
   Groups patterned(ArrayRef<StringRef> slots);
+  Groups amongReads();
 
 private:
   struct Node {
@@ -208,7 +220,7 @@ private:
   void fillShare(IssueKind kind, size_t shadow, size_t shadows);
   SmallVector<unsigned> left(IssueKind kind) const;
   SmallVector<unsigned> ldsOrder() const;
-  std::vector<std::optional<size_t>> firstUses(ArrayRef<unsigned> mfmas) const;
+  std::vector<std::optional<size_t>> firstUses(ArrayRef<unsigned> users) const;
   void emitRest();
   unsigned remainingCost() const;
 
@@ -354,10 +366,14 @@ SmallVector<unsigned> Scheduler::begin() {
 
 Groups Scheduler::derived() {
   SmallVector<unsigned> mfmas = begin();
+  size_t ofLoads = std::min(kMfmasOfLoad * left(IssueKind::Load).size(), mfmas.size());
+  size_t firstLoad = std::max(mfmas.size() - ofLoads, mfmas.size() / 8);
   for (auto [number, mfma] : llvm::enumerate(mfmas)) {
     emit(mfma);
     fillShare(IssueKind::Read, number, mfmas.size());
     fillShare(IssueKind::Fetch, number, mfmas.size());
+    if (number >= firstLoad)
+      fillShare(IssueKind::Load, number, mfmas.size());
     closeShadow(mfmas.size() - 1 - number);
   }
   emitRest();
@@ -402,11 +418,11 @@ Groups Scheduler::spread() {
   return std::move(groups);
 }
 
-/// For each node, which of the matrix instructions is the first that needs it.
-std::vector<std::optional<size_t>> Scheduler::firstUses(ArrayRef<unsigned> mfmas) const {
+/// For each node, which of `users`, in their order, is the first that needs it.
+std::vector<std::optional<size_t>> Scheduler::firstUses(ArrayRef<unsigned> users) const {
   std::vector<std::optional<size_t>> first(nodes.size());
-  for (auto [number, mfma] : llvm::enumerate(mfmas)) {
-    SmallVector<unsigned> needed = {mfma};
+  for (auto [number, user] : llvm::enumerate(users)) {
+    SmallVector<unsigned> needed = {user};
     while (!needed.empty()) {
       unsigned node = needed.pop_back_val();
       if (first[node])
@@ -468,6 +484,30 @@ Groups Scheduler::patterned(ArrayRef<StringRef> slots) {
   emitRest();
   return std::move(groups);
 }
+
+/// A wave issues in order, and stands still where a read finds the queue of LDS full: what the fetches behind need, mostly
+/// scalar, is free between reads.
+Groups Scheduler::amongReads() {
+  std::vector<std::optional<size_t>> ofFetches = firstUses(left(IssueKind::Fetch));
+  auto wanted = [&](const Node &node) { return ofFetches[&node - nodes.data()].has_value(); };
+  for (unsigned i = 0; i != nodes.size(); ++i) {
+    if (nodes[i].kind != IssueKind::Read && nodes[i].kind != IssueKind::Fetch)
+      continue;
+    emit(i);
+    for (unsigned spent = nodes[i].cost; nodes[i].kind == IssueKind::Read && spent < kLdsCyclesOfByte * ldsBytes(ops[i]);) {
+      std::optional<unsigned> next = best(wanted);
+      if (!next)
+        break;
+      spent += nodes[*next].cost;
+      emit(*next);
+    }
+    closeGroup();
+  }
+  emitRest();
+  return std::move(groups);
+}
+
+Groups hocket::scheduling::scheduleAmongReads(ArrayRef<Operation *> ops) { return Scheduler(ops).amongReads(); }
 
 Groups hocket::scheduling::scheduleAroundMfmas(ArrayRef<Operation *> ops, const tile::Interleave &how) {
   Scheduler scheduler(ops);

@@ -22,6 +22,7 @@ enum class IssueKind {
   Valu,
   Read,  ///< of LDS
   Fetch, ///< from global memory to LDS, or added there
+  Load,  ///< from global memory to registers
 };
 
 /// Whether the scalar unit loads what `op` does, from memory that nobody writes to.
@@ -45,5 +46,9 @@ using Groups = llvm::SmallVector<llvm::SmallVector<mlir::Operation *>>;
 /// operation that uses or makes their values between them. Every operation is in exactly one group, after those whose
 /// results it uses.
 Groups scheduleAroundMfmas(llvm::ArrayRef<mlir::Operation *> ops, const tile::Interleave &how);
+
+/// Orders `ops`, as above but without matrix instructions, so that what fetches need stands among the LDS reads in front of
+/// them. Reads and fetches keep their order.
+Groups scheduleAmongReads(llvm::ArrayRef<mlir::Operation *> ops);
 
 } // namespace hocket::scheduling

@@ -64,14 +64,8 @@ static bool hasKind(ArrayRef<Operation *> ops, function_ref<bool(IssueKind)> wan
   return llvm::any_of(ops, [&](Operation *op) { return wanted(issueKind(op)); });
 }
 
-/// Reorders `ops`, which are neighbours as far as values go, in front of `end`.
-static void reorder(ArrayRef<Operation *> ops, Operation *end, const tile::Interleave &how) {
-  bool mfmas = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
-  bool others = hasKind(
-      ops, [](IssueKind kind) { return kind != IssueKind::Free && kind != IssueKind::Mfma; });
-  if (!mfmas || !others)
-    return;
-  Groups groups = scheduleAroundMfmas(ops, how);
+/// Moves `groups` in front of `end`, with fences between them.
+static void emitGroups(const Groups &groups, Operation *end) {
   for (auto [index, group] : llvm::enumerate(groups)) {
     for (Operation *op : group)
       op->moveBefore(end);
@@ -80,6 +74,16 @@ static void reorder(ArrayRef<Operation *> ops, Operation *end, const tile::Inter
     ImplicitLocOpBuilder builder(group.back()->getLoc(), end);
     ROCDL::SchedBarrier::create(builder, builder.getI32IntegerAttr(0));
   }
+}
+
+/// Reorders `ops`, which are neighbours as far as values go, in front of `end`.
+static void reorder(ArrayRef<Operation *> ops, Operation *end, const tile::Interleave &how) {
+  bool mfmas = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
+  bool others = hasKind(
+      ops, [](IssueKind kind) { return kind != IssueKind::Free && kind != IssueKind::Mfma; });
+  if (!mfmas || !others)
+    return;
+  emitGroups(scheduleAroundMfmas(ops, how), end);
 }
 
 /// Whether an instruction of the cluster uses a result of `op`, itself or renumbered.
@@ -93,12 +97,20 @@ static bool isUsedIn(const llvm::DenseSet<Operation *> &inside, Operation *op) {
   });
 }
 
+/// Whether `op` gives a value another name, of which LLVM does not know what it is.
+static bool isHiding(Operation *op) {
+  auto text = dyn_cast<LLVM::InlineAsmOp>(op);
+  return text && text.getAsmString().empty() && text.getNumResults() == 1;
+}
+
 /// Schedules the stretches between operations that must keep their place.
 static void scheduleStretches(const Cluster &cluster, Operation *end, const tile::Interleave &how) {
   llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end());
   // What is read for this cluster is wanted at once, and waited for where it is used, unless it is asked for as it is
   // needed.
   auto isMovable = [&](Operation *op) {
+    if (issueKind(op) == IssueKind::Load || isa<ROCDL::ReadlaneOp>(op) || isHiding(op))
+      return true;
     return isSchedulable(op, how) && (how.stream || issueKind(op) != IssueKind::Read || !isUsedIn(inside, op));
   };
   SmallVector<Operation *> stretch;
@@ -108,6 +120,30 @@ static void scheduleStretches(const Cluster &cluster, Operation *end, const tile
   };
   for (Operation *op : cluster.ops) {
     if (isMovable(op))
+      stretch.push_back(op);
+    else
+      flush(op);
+  }
+  flush(end);
+}
+
+/// Puts what fetches of a memory cluster need among its reads of LDS.
+static void fillAmongReads(const Cluster &cluster, Operation *end) {
+  SmallVector<Operation *> stretch, fences;
+  auto flush = [&](Operation *before) {
+    auto has = [&](IssueKind wanted) { return hasKind(stretch, [&](IssueKind kind) { return kind == wanted; }); };
+    if (has(IssueKind::Read) && has(IssueKind::Fetch)) {
+      emitGroups(scheduleAmongReads(stretch), before);
+      for (Operation *fence : fences)
+        fence->moveBefore(before);
+    }
+    stretch.clear();
+    fences.clear();
+  };
+  for (Operation *op : cluster.ops) {
+    if (isa<ROCDL::SchedBarrier>(op))
+      fences.push_back(op);
+    else if (isSchedulable(op, cluster.interleave()) || isa<ROCDL::ReadlaneOp>(op) || isHiding(op))
       stretch.push_back(op);
     else
       flush(op);
@@ -148,12 +184,20 @@ static bool leaves(const llvm::DenseSet<Operation *> &inside, OpOperand &use) {
   return !user;
 }
 
+static bool usesOneOf(Operation *op, const llvm::DenseSet<Operation *> &made) {
+  return llvm::any_of(op->getOperands(), [&](Value operand) { return made.contains(operand.getDefiningOp()); });
+}
+
 /// Keeps the vector instructions whose results are used after the cluster in it; `all`: also what is
 /// only another name of registers.
 static void pinResults(const Cluster &cluster, Operation *end, const tile::Interleave &how, bool all) {
-  llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end());
+  llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end()), loaded;
   for (Operation *op : cluster.ops) {
-    if (!isSchedulable(op, how) || issueKind(op) == IssueKind::Mfma ||
+    // What is loaded is waited for where it is used.
+    bool isLoaded = issueKind(op) == IssueKind::Load || (issueKind(op) == IssueKind::Free && usesOneOf(op, loaded));
+    if (isLoaded)
+      loaded.insert(op);
+    if (isLoaded || !isSchedulable(op, how) || issueKind(op) == IssueKind::Mfma ||
         issueKind(op) == IssueKind::Read || op->hasTrait<OpTrait::ConstantLike>() ||
         (!all && issueKind(op) == IssueKind::Free))
       continue;
@@ -219,6 +263,8 @@ static void scheduleCluster(Cluster cluster) {
     fillBeforeBranches(cluster.ops, how);
   if (isOurs && mfmas)
     scheduleStretches(cluster, end, how);
+  if (!cluster.isCompute())
+    fillAmongReads(cluster, end);
   // Without products, beneath which to put them, only where other waves compute at the same time.
   if (isOurs && (mfmas || !cluster.allMeet))
     pinResults(cluster, end, how, /*all=*/mfmas);
