@@ -44,10 +44,12 @@ int64_t MemoryAccess::dimension() const {
 bool hocket::tile::isOfWholeHeadRows(const MemoryAccess &access) {
   auto frag = dyn_cast<FragType>(access.type);
   ViewType view = access.view.getType();
-  if (!frag || !frag.isOfMatrixUnit() || access.along || view.getRank() != 4 ||
-      !access.takesWholeRows() || ShapedType::isDynamic(view.getShape()[3]))
+  if (!frag || access.along || view.getRank() != 4 || !access.takesWholeRows() ||
+      ShapedType::isDynamic(view.getShape()[3]))
     return false;
   FragLayout layout = frag.getLayout();
+  if (layout == FragLayout::Lines)
+    return access.op->hasAttr(kWholeRows) && frag.getElementType() == view.getElementType();
   if (isa<LoadOp>(access.op))
     return (layout == FragLayout::Lhs || layout == FragLayout::Rhs) &&
            frag.getElementType() == view.getElementType();

@@ -16,6 +16,8 @@
 
 #include "Tile/Transforms/ClusterReplay.h"
 
+#include "Tile/IR/LayoutConversion.h"
+#include "Tile/IR/MemoryAccess.h"
 #include "Tile/IR/WaveExchange.h"
 #include "Tile/IR/WorkItems.h"
 #include "Target/Arch/ArchInfo.h"
@@ -42,12 +44,17 @@ struct ClusterIssue {
   int64_t fetches = 0, stores = 0;
 };
 
+/// What waves rearrange registers through, where both groups do: a part of LDS for a wave of each.
+struct SharedPart {
+  int64_t offset = 0, bytes = 0;
+};
+
 class JoinedItems {
 public:
   JoinedItems(KernelOp kernel, Operation *place, const ItemEntry &entry, PipelineParts parts, RingInfos rings,
               int64_t apart)
       : kernel(kernel), place(place), entry(entry), parts(std::move(parts)), rings(std::move(rings)), apart(apart),
-        builder(kernel.getLoc(), kernel.getContext()) {}
+        shared(findShared()), builder(kernel.getLoc(), kernel.getContext()) {}
 
   void emit();
 
@@ -67,17 +74,22 @@ private:
   void emitFetches(Item &item, Value isThere);
   void emitApart(ArrayRef<Operation *> ops, Item &item);
   void emitFirst();
+  void emitSecond(Value turns);
   void emitTurn(scf::ForOp loop);
   void emitMiddle(Item &item, Item &next);
+  Type loadedType(Value value) const;
   SmallVector<Value> emitLoads(ArrayRef<Operation *> loads, Item item);
   void loadAhead(scf::IfOp middle, Item &item, Item &next);
   scf::IfOp emitEnd(Item &item, Item &next, Value turn, Value turns, Value isThere);
   void emitPiece(ArrayRef<Operation *> piece, Item &item);
+  std::optional<SharedPart> findShared();
+  Value convert(Value value, FragType type);
   void emitClusterEnd(const PipelineCluster *begins, const PipelineCluster *ends);
   void mapResults(Item &item);
   int64_t fetchesOf(ArrayRef<Operation *> steps) const;
   int64_t withStores(int64_t fetches) const;
   void emitJoined(Item &item, Item &next, Item &after);
+  void emitSteps(ArrayRef<Operation *> ends, Item &item, ArrayRef<Operation *> begins, Item &next, bool isOfMemory);
   Value ofLastItem(Value value, size_t index, Item &item);
   void emitLast(scf::ForOp loop);
   void collectCarried();
@@ -96,11 +108,13 @@ private:
   PipelineParts parts;
   RingInfos rings;
   int64_t apart;
+  std::optional<SharedPart> shared;
   ImplicitLocOpBuilder builder;
   Item first;
   SmallVector<Value> carried;   ///< from turn to turn
   SmallVector<size_t> ofMiddle; ///< which of them are the results of the middle, in their order
   SmallVector<Value> ofPlace;   ///< carried out of the loop behind them: the last item's place and number of tiles
+  llvm::StringMap<size_t> stepOrder;  ///< of steady iterations
   SmallVector<ClusterIssue> inFlight; ///< of the clusters that items share, so far
 };
 } // namespace
@@ -114,6 +128,51 @@ static std::optional<int64_t> findHalves(KernelOp kernel) {
   int64_t bytes = llvm::alignTo(ldsEnd(kernel), kHalfAlignment);
   int64_t available = std::min<int64_t>((*arch)->lds.bytesPerWorkgroup, maxLdsFor(**arch, persistent.getInt()));
   return 2 * bytes <= available ? std::optional(bytes) : std::nullopt;
+}
+
+// Rows in lines
+
+/// How the rows and columns of memory of `frag` lie in registers if lanes lie along lines.
+static FragType linesOf(FragType frag) {
+  constexpr int64_t mostBytes = 16, lineBytes = 128;
+  Type element = frag.getElementType();
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8, columns = frag.getMemoryColumns();
+  int64_t run = mostBytes / bytes, lanes = lineBytes / mostBytes;
+  while (columns % (run * lanes) != 0)
+    lanes /= 2;
+  int64_t shape[] = {frag.getMemoryRows(), columns};
+  return FragType::get(frag.getContext(), shape, element, RegisterLayout{FragLayout::Lines, run, lanes});
+}
+
+/// Whether `value` is loaded from whole rows as an operand, which is better loaded in lines.
+static bool isOfMatrixRows(Value value) {
+  auto load = value.getDefiningOp<LoadOp>();
+  return load && isOfWholeHeadRows(*memoryAccessOf(load)) && cast<FragType>(value.getType()).isOfMatrixUnit();
+}
+
+/// Lanes could exchange registers, but the vector unit is what is busy where items join, and LDS is not.
+std::optional<SharedPart> JoinedItems::findShared() {
+  if (!hasGroups())
+    return std::nullopt;
+  int64_t bytes = 0;
+  for (Value value : entry.loaded)
+    if (isOfMatrixRows(value))
+      bytes = std::max(bytes, LayoutConversion(linesOf(cast<FragType>(value.getType())), value.getType()).waveBytes());
+  SharedPart part{2 * apart, bytes};
+  int64_t end = part.offset + bytes * kernel.getWaves() / 2;
+  Result<const ArchInfo *> arch = findArch(kernel.getTarget().str());
+  auto persistent = kernel->getAttrOfType<IntegerAttr>(kPersistentAttr);
+  bool fits = bytes != 0 && arch && persistent &&
+              end <= std::min<int64_t>((*arch)->lds.bytesPerWorkgroup, maxLdsFor(**arch, persistent.getInt()));
+  return fits ? std::optional(part) : std::nullopt;
+}
+
+Value JoinedItems::convert(Value value, FragType type) {
+  auto converted = ConvertLayoutOp::create(builder, type, value);
+  converted.setLdsOffset(shared->offset);
+  converted.setWaveBytes(shared->bytes);
+  converted.setShared(true);
+  return converted;
 }
 
 // Writing
@@ -136,6 +195,18 @@ void JoinedItems::cloneAll(ArrayRef<Operation *> ops, Item &item) {
     clone(op, item);
 }
 
+/// Whether `op` computes a number from arguments alone.
+static bool isOfArguments(Operation *op) {
+  return isa<arith::ArithDialect>(op->getDialect()) && llvm::all_of(op->getOperands(), [](Value operand) {
+           return isa<BlockArgument>(operand) || isOfArguments(operand.getDefiningOp());
+         });
+}
+
+/// Whether the first item's number is that of all, and in the registers of vectors, where their loops have it anyway.
+static bool isOfAllItems(Operation *op) {
+  return op->getNumResults() == 1 && op->getResult(0).getType().isF32() && isOfArguments(op);
+}
+
 /// What stands in front of the pipeline and `users` use, as far as the item has not got it.
 void JoinedItems::cloneNeeded(ArrayRef<Operation *> users, Item &item) {
   llvm::DenseSet<Operation *> needed;
@@ -144,8 +215,11 @@ void JoinedItems::cloneNeeded(ArrayRef<Operation *> users, Item &item) {
     worklist.pop_back_val()->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands()) {
         Operation *source = operand.getDefiningOp();
-        if (source && !item.values.contains(operand) && llvm::is_contained(parts.before, source) &&
-            needed.insert(source).second)
+        if (!source || item.values.contains(operand) || !llvm::is_contained(parts.before, source))
+          continue;
+        if (isOfAllItems(source) && first.values.contains(operand))
+          item.values.map(operand, first.values.lookup(operand));
+        else if (needed.insert(source).second)
           worklist.push_back(source);
       }
     });
@@ -278,6 +352,15 @@ void JoinedItems::emitFirst() {
   }
 }
 
+/// The first tiles of the second item; of later ones they are asked for two items ahead.
+void JoinedItems::emitSecond(Value turns) {
+  Item second;
+  second.number = constant(1);
+  Value isThere = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, second.number, turns);
+  clonePlace(second, arith::SelectOp::create(builder, isThere, second.number, first.number));
+  emitFetches(second, isThere);
+}
+
 /// Behind which none of `values` is used.
 static Operation *lastUser(Block &block, const llvm::DenseSet<Value> &values) {
   Operation *last = nullptr;
@@ -289,28 +372,44 @@ static Operation *lastUser(Block &block, const llvm::DenseSet<Value> &values) {
   return last;
 }
 
-/// The memory cluster of `block` behind the last op that uses one of `values`; where none does, what follows the wait that
-/// it begins with.
+/// What follows the last op in `block` that uses one of `values`; where none does, what follows the wait that it begins
+/// with.
 static Operation *behindUsers(Block &block, const llvm::DenseSet<Value> &values) {
-  Operation *op = lastUser(block, values);
-  if (!op)
-    return block.front().getNextNode();
-  auto isMemory = [](Operation *op) { return isa<EnterOp>(op) && cast<EnterOp>(op).getKind() == ClusterKind::Memory; };
-  while (op != block.getTerminator() && !isMemory(op))
-    op = op->getNextNode();
-  return op;
+  Operation *last = lastUser(block, values);
+  return last ? last->getNextNode() : block.front().getNextNode();
 }
 
-/// What `item` loads for itself, where `builder` is. Waits behind, which are for fetches in front, count it.
+/// Whether `op` stands in a cluster that computes.
+static bool isInCompute(Operation *op) {
+  while (op && !isa<EnterOp, BarrierOp>(op))
+    op = op->getPrevNode();
+  return op && isa<EnterOp>(op) && cast<EnterOp>(op).getKind() == ClusterKind::Compute;
+}
+
+/// In which type the next item's value is there until it begins.
+Type JoinedItems::loadedType(Value value) const {
+  return shared && isOfMatrixRows(value) ? linesOf(cast<FragType>(value.getType())) : value.getType();
+}
+
+/// What `item` loads for itself, where `builder` is: beneath products, if there are any. Waits behind, which are for
+/// fetches in front, count it.
 SmallVector<Value> JoinedItems::emitLoads(ArrayRef<Operation *> loads, Item item) {
   cloneNeeded(loads, item);
   int64_t counted = 0;
+  bool isBeneathProducts = isInCompute(&*builder.getInsertionPoint());
   for (Operation *load : loads) {
-    FenceOp::create(builder);
+    if (!isBeneathProducts)
+      FenceOp::create(builder);
     clone(load, item);
-    counted += markCounted(item.values.lookup(load->getResult(0)).getDefiningOp());
+    Operation *made = item.values.lookup(load->getResult(0)).getDefiningOp();
+    if (shared && isOfMatrixRows(load->getResult(0))) {
+      made->getResult(0).setType(loadedType(load->getResult(0)));
+      made->setAttr(kWholeRows, builder.getUnitAttr());
+    }
+    counted += markCounted(made);
   }
-  FenceOp::create(builder);
+  if (!isBeneathProducts)
+    FenceOp::create(builder);
   for (Operation &op : llvm::make_range(builder.getInsertionPoint(), builder.getInsertionBlock()->end()))
     if (auto wait = dyn_cast<WaitOp>(op); wait && wait.getVm())
       wait.setVm(*wait.getVm() + counted);
@@ -328,7 +427,8 @@ void JoinedItems::loadAhead(scf::IfOp middle, Item &item, Item &next) {
     if (Value mapped = item.values.lookupOrNull(value))
       used.insert(mapped);
   SmallVector<Type> types = llvm::to_vector(middle.getResultTypes());
-  llvm::append_range(types, TypeRange(ValueRange(entry.loaded)));
+  for (Value value : entry.loaded)
+    types.push_back(loadedType(value));
   builder.setInsertionPoint(middle);
   auto made = scf::IfOp::create(builder, types, middle.getCondition(), /*withElseRegion=*/true);
   made.getThenRegion().takeBody(middle.getThenRegion());
@@ -336,6 +436,9 @@ void JoinedItems::loadAhead(scf::IfOp middle, Item &item, Item &next) {
   for (Block *block : {made.thenBlock(), made.elseBlock()}) {
     builder.setInsertionPoint(behindUsers(*block, used));
     SmallVector<Value> loaded = emitLoads(loads, next);
+    // LLVM's branches lead from here to the steady loop, too, and it would wait there.
+    if (shared && block == made.elseBlock())
+      WaitOp::create(builder, builder.getI64IntegerAttr(0), IntegerAttr());
     block->getTerminator()->insertOperands(middle.getNumResults(), loaded);
   }
   ResultRange results = made.getResults();
@@ -419,6 +522,38 @@ void JoinedItems::emitClusterEnd(const PipelineCluster *begins, const PipelineCl
       builder.clone(*op);
 }
 
+/// Each step with what it takes, in order.
+static SmallVector<Ops> stepsOf(ArrayRef<Operation *> ops) {
+  SmallVector<Ops> steps(1);
+  for (Operation *op : ops) {
+    if (isa<FenceOp>(op))
+      continue;
+    steps.back().push_back(op);
+    if (isa<StepOp>(op))
+      steps.emplace_back();
+  }
+  if (steps.back().empty())
+    steps.pop_back();
+  return steps;
+}
+
+/// The steps of two items in one cluster, in the order in which steady iterations have them; behind fences in clusters of
+/// memory.
+void JoinedItems::emitSteps(ArrayRef<Operation *> ends, Item &item, ArrayRef<Operation *> begins, Item &next,
+                            bool isOfMemory) {
+  auto place = [&](const Ops &step) {
+    auto op = dyn_cast<StepOp>(step.back());
+    return op ? stepOrder.lookup(op.getSymName()) : stepOrder.size();
+  };
+  SmallVector<Ops> old = stepsOf(ends), made = stepsOf(begins);
+  for (size_t a = 0, b = 0; a + b != old.size() + made.size();) {
+    if (a + b != 0 && isOfMemory)
+      FenceOp::create(builder);
+    bool isOld = b == made.size() || (a != old.size() && place(old[a]) <= place(made[b]));
+    isOld ? cloneAll(old[a++], item) : cloneAll(made[b++], next);
+  }
+}
+
 /// The epilogue of an item and what follows it, and the prologue of the next. Beneath the products of that, the first
 /// tiles of the one after it are asked for.
 void JoinedItems::emitJoined(Item &item, Item &next, Item &after) {
@@ -437,15 +572,11 @@ void JoinedItems::emitJoined(Item &item, Item &next, Item &after) {
     bool isOfMemory = cast<EnterOp>(enter).getKind() == ClusterKind::Memory;
     builder.clone(*enter);
     inFlight.push_back({});
-    if (ends)
-      cloneAll(ends->steps, item);
     if (begins) {
-      if (ends && isOfMemory)
-        FenceOp::create(builder);
       cloneNeeded(begins->steps, next);
-      cloneAll(begins->steps, next);
       inFlight.back().fetches = fetchesOf(begins->steps);
     }
+    emitSteps(ends ? ends->steps : Ops(), item, begins ? begins->steps : Ops(), next, isOfMemory);
     if (i == end)
       mapResults(item);
     bool isLast = i + 1 == all;
@@ -453,8 +584,6 @@ void JoinedItems::emitJoined(Item &item, Item &next, Item &after) {
       cloneNeeded(left.front(), item);
       emitPiece(left.front(), item);
       left = left.drop_front();
-      if (!isLast)
-        break;
     }
     while (i > end && !ahead.empty() && (!isOfMemory || isLast)) {
       cloneNeeded(ahead.front(), after);
@@ -521,6 +650,8 @@ scf::IfOp JoinedItems::emitEnd(Item &item, Item &next, Value turn, Value turns, 
   scf::YieldOp::create(builder, begun);
 
   enter(branch.elseBlock());
+  if (shared)
+    WaitOp::create(builder, IntegerAttr(), builder.getI64IntegerAttr(0));
   SmallVector<Value> left;
   for (auto [index, value] : llvm::enumerate(carried))
     left.push_back(ofLastItem(value, index, item));
@@ -562,13 +693,14 @@ void JoinedItems::emitTurn(scf::ForOp loop) {
   next.number = arith::AddIOp::create(builder, turn, constant(1));
   Value isThere = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, next.number, turns);
   clonePlace(next, arith::SelectOp::create(builder, isThere, next.number, turn));
-  // Later turns have done it two turns ahead.
-  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, turn, constant(0));
-  emitFetches(next, arith::AndIOp::create(builder, isThere, isFirst));
   for (Operation *op : parts.prologue)
     if (op->hasTrait<OpTrait::ConstantLike>())
       clone(op, item);
   emitMiddle(item, next);
+  // Of the last item, too: LLVM would wait at each turn's begin for loads that are not used where another branch leads.
+  for (Value value : entry.loaded)
+    if (Value loaded = next.values.lookup(value); loaded.getType() != value.getType())
+      next.values.map(value, convert(loaded, cast<FragType>(value.getType())));
   scf::IfOp end = emitEnd(item, next, turn, turns, isThere);
   scf::YieldOp::create(builder, end.getResults());
 }
@@ -576,9 +708,11 @@ void JoinedItems::emitTurn(scf::ForOp loop) {
 void JoinedItems::emit() {
   Block &block = kernel.getBody().front();
   Ops originals = llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; });
+  parts.middle->walk([&](StepOp step) { stepOrder.try_emplace(step.getSymName(), stepOrder.size()); });
   collectCarried();
   emitFirst();
   Value turns = ItemTurnsOp::create(builder);
+  emitSecond(turns);
   SmallVector<Value> inits = llvm::map_to_vector(carried, [&](Value value) { return valueOf(value, first); });
   inits.append(ofPlace.size(), constant(0));
   auto loop = scf::ForOp::create(builder, constant(0), turns, constant(1), inits);

@@ -328,31 +328,34 @@ static void eraseUnused(scf::ForOp loop) {
       op->erase();
 }
 
-/// The loop computes the tables anew for turns that they do not know.
+/// The loop computes the tables anew for turns that they do not know. It carries them, and the first turn that they know.
 void ItemTables::emit() {
   Emitter before(func.getLoc(), OpBuilder(loop));
   SmallVector<Value> inits = compute(before.i32(0), before);
+  inits.push_back(before.i32(0));
   size_t first = loop.getInitArgs().size() - inits.size();
   for (auto [i, init] : llvm::enumerate(inits))
     loop.getInitArgsMutable()[first + i].assign(init);
 
   Emitter inTurn(func.getLoc(), OpBuilder::atBlockBegin(loop.getBody()));
-  Value turn = loop.getInductionVar(), zero = inTurn.i32(0);
-  Value inTable = arith::RemUIOp::create(inTurn, turn, inTurn.i32(turnsInTable() - values.ahead));
-  Value isUnknown = arith::AndIOp::create(inTurn, compare(inTurn, arith::CmpIPredicate::eq, inTable, zero),
-                                          compare(inTurn, arith::CmpIPredicate::ne, turn, zero));
+  Value turn = loop.getInductionVar();
   ValueRange carried = loop.getRegionIterArgs().drop_front(first);
+  Value inTable = arith::SubIOp::create(inTurn, turn, carried.back());
+  Value isUnknown =
+      compare(inTurn, arith::CmpIPredicate::eq, inTable, inTurn.i32(turnsInTable() - values.ahead));
   auto branch = scf::IfOp::create(inTurn, carried.getTypes(), inTurn.rare(isUnknown), /*withElseRegion=*/true);
   Emitter anew(func.getLoc(), OpBuilder::atBlockBegin(branch.thenBlock()));
-  scf::YieldOp::create(anew, compute(turn, anew));
+  SmallVector<Value> made = compute(turn, anew);
+  made.push_back(turn);
+  scf::YieldOp::create(anew, made);
   Emitter as(func.getLoc(), OpBuilder::atBlockBegin(branch.elseBlock()));
   scf::YieldOp::create(as, carried);
-  tables = llvm::to_vector_of<Value>(branch.getResults());
-  for (auto [i, table] : llvm::enumerate(tables))
-    loop.getBody()->getTerminator()->setOperand(first + i, table);
+  for (auto [i, result] : llvm::enumerate(branch.getResults()))
+    loop.getBody()->getTerminator()->setOperand(first + i, result);
+  tables = llvm::to_vector_of<Value>(branch.getResults().drop_back());
+  Value firstTurn = branch.getResults().back();
   readArgumentsIn(func, branch);
 
-  Value firstTurn = arith::SubIOp::create(inTurn, turn, inTable);
   for (Value value : values.uses) {
     OpBuilder builder(func.getContext());
     builder.setInsertionPointAfterValue(value);
@@ -372,7 +375,7 @@ scf::ForOp hocket::lowering::tabulateItems(LLVM::LLVMFuncOp func, const KernelVa
   auto carry = [](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
     return llvm::to_vector_of<Value>(arguments);
   };
-  auto made = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(rewriter, SmallVector<Value>(registers, none),
+  auto made = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(rewriter, SmallVector<Value>(registers + 1, none),
                                                                  /*replaceInitOperandUsesInLoop=*/false, carry));
   ItemTables(func, kernel, made).emit();
   return made;

@@ -147,6 +147,13 @@ struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
       return failure();
     Emitter emit(op.getLoc(), rewriter);
     auto frag = cast<tile::FragType>(op.getResult().getType());
+    if (frag.getLayout() == tile::FragLayout::Lines) {
+      LineStores lines(tile::shapeOf(frag), kElementBytes);
+      Value resource = resourceOf(emit, op, adaptor);
+      rewriter.replaceOpWithMultiple(
+          op, ArrayRef<ValueRange>{loadLines(emit, op, lines, resource, byteStride(emit, viewOf(op, adaptor), 1))});
+      return success();
+    }
     bool isLhs = frag.getLayout() == tile::FragLayout::Lhs;
     int64_t rows = isLhs ? frag.getRows() : frag.getColumns();
     int64_t depth = isLhs ? frag.getColumns() : frag.getRows();
@@ -160,14 +167,8 @@ struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
     if (!reads)
       return layoutError(op, reads.error());
     RowAccess access{*reads, RowBounds(op.getView().getType())};
-
-    ViewValues view(op.getView().getType(), adaptor.getView());
-    Value batch = adaptor.getIndices()[0].front(), row = adaptor.getIndices()[1].front(),
-          head = adaptor.getIndices()[2].front();
-    Value stride = byteStride(emit, view, 1);
-    Value bytes =
-        bytesOfRows(emit, view.extent(emit, 1), row, rows, stride, access.bounds.rowBytes);
-    Value resource = emit.bufferResource(elementAddress(emit, view, {batch, row, head}), bytes);
+    Value stride = byteStride(emit, viewOf(op, adaptor), 1);
+    Value resource = resourceOf(emit, op, adaptor);
 
     auto type = VectorType::get({kOperandElements}, frag.getElementType());
     LineStores lines(tile::shapeOf(frag), kElementBytes);
@@ -193,6 +194,21 @@ struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
   }
 
 private:
+  static ViewValues viewOf(tile::LoadOp op, OneToNOpAdaptor adaptor) {
+    return {op.getView().getType(), adaptor.getView()};
+  }
+
+  /// The descriptor of the rows.
+  static Value resourceOf(Emitter &emit, tile::LoadOp op, OneToNOpAdaptor adaptor) {
+    ViewValues view = viewOf(op, adaptor);
+    Value batch = adaptor.getIndices()[0].front(), row = adaptor.getIndices()[1].front(),
+          head = adaptor.getIndices()[2].front();
+    int64_t rows = cast<tile::FragType>(op.getResult().getType()).getMemoryRows();
+    Value bytes = bytesOfRows(emit, view.extent(emit, 1), row, rows, byteStride(emit, view, 1),
+                              RowBounds(op.getView().getType()).rowBytes);
+    return emit.bufferResource(elementAddress(emit, view, {batch, row, head}), bytes);
+  }
+
   /// The rows in whole lines, not yet where the matrix unit wants them.
   SmallVector<Value> loadLines(Emitter &emit, tile::LoadOp op, const LineStores &lines, Value resource,
                                Value stride) const {
@@ -238,7 +254,7 @@ struct StoreHeadRowsPattern : TilePattern<tile::StoreOp> {
           head = adaptor.getIndices()[2].front();
     Value stride = byteStride(emit, view, 1);
     Value bytes =
-        bytesOfRows(emit, view.extent(emit, 1), row, frag.getColumns(), stride, bounds.rowBytes);
+        bytesOfRows(emit, view.extent(emit, 1), row, frag.getMemoryRows(), stride, bounds.rowBytes);
     Value resource = emit.bufferResource(elementAddress(emit, view, {batch, row, head}), bytes);
 
     SmallVector<Value> rounded;
