@@ -49,6 +49,9 @@ bool holdsBothOperands(tile::ForTilesOp loop, tile::ScheduleOp schedule);
 /// `depth` and of `depthV` elements.
 int64_t writingWaves(const ArchInfo &arch, int64_t depth, int64_t depthV, int64_t rows);
 
+/// `keys`, or as many times two more as it takes for `waves` waves to have something to write with each instruction.
+int64_t fetchableKeys(const ArchInfo &arch, int64_t depth, int64_t depthV, int64_t waves, int64_t keys);
+
 /// The shape for heads of `depth` and `depthV` elements, multiples of 32. What is asked for is
 /// followed as it is: whether it fits is found out later, by the passes that know why not.
 TileShape chooseTileShape(const ArchInfo &arch, int64_t depth, int64_t depthV,
