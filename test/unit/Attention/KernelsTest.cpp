@@ -79,6 +79,8 @@ TEST(Kernels, ThresholdsOfTheShippedRegistry) {
       {2, 32, 32, 128, 32, 256, false, "fmha_fwd_small_tiles"},
       {16, 32, 32, 256, 65, 256, false, "fmha_fwd_streamed_twice"},
       {1, 16, 16, 1024, 1024, 256, false, "fmha_fwd_lone_wave_large_heads"},
+      {1, 64, 64, 2048, 2048, 256, true, "fmha_fwd_streamed_twice_causal"},
+      {1, 16, 16, 4096, 4096, 256, true, "fmha_fwd_lone_wave_large_heads"},
       {16, 32, 32, 256, 80, 160, false, "fmha_fwd_any_head"},
   };
   for (const Case &c : cases) {
