@@ -27,6 +27,8 @@ namespace hocket {
 
 /// Two on a SIMD, and one.
 inline constexpr int64_t kManyWaves = 8, kFewWaves = 4;
+/// The most that a workgroup has.
+inline constexpr int64_t kMaxWaves = 16;
 
 struct TileShape {
   int64_t waves = 0;  ///< of a workgroup, 32 query rows each
