@@ -240,7 +240,9 @@ static Status readOwn(const Options &options, ForwardProblem &problem) {
     if (name.empty() || value.getAsDouble(number))
       return invalidInput("option '--number' has the value '" + text +
                           "', expected a name and a number as in 'reach=128'");
-    problem.numbers[name.str()] = number;
+    if (!problem.numbers.emplace(name.str(), number).second)
+      return invalidInput("option '--number' gives '" + name.str() +
+                          "', which is given already, by it or by another option; leave one of them out");
   }
   for (const std::string &choice : options.strings(OPT_mod)) {
     bool isShipped = llvm::any_of(shippedModifications(), [&](const ShippedModification &shipped) {
