@@ -107,8 +107,8 @@ def _check_apart(views, written, in_place=()):
             view = views[key]
             if name == key or ((key, name) in in_place and _is_same(view, other)) or not _meet(view, other):
                 continue
-            raise InvalidInput(f"argument '{view.argument}' shares memory with '{other.argument}', and is written while "
-                               f"that is in use; give it memory of its own")
+            raise InvalidInput(f"argument '{view.argument}' shares memory with '{other.argument}', and is written "
+                               f"while that is in use; give it memory of its own")
 
 
 def _problem(q, k, v, layout, of_keys, mask, scale, num_splits, sequences):

@@ -96,6 +96,21 @@ TEST(Kernels, ThresholdsOfTheShippedRegistry) {
   }
 }
 
+TEST(Kernels, JoinedItemsTakeNoLists) {
+  for (const KernelEntry &entry : KernelRegistry::shipped()->kernels()) {
+    if (!entry.tuning.joinItems)
+      continue;
+    ForwardProblem problem = exampleOf(entry.variants().front());
+    problem.tuning.numSplits = 1;
+    EXPECT_TRUE(brokenRules(entry, problem, "gfx950").empty()) << entry.name;
+    problem.lists.usedKv = true;
+    std::vector<BrokenRule> broken = brokenRules(entry, problem, "gfx950");
+    ASSERT_EQ(broken.size(), 1u) << entry.name;
+    EXPECT_EQ(broken[0].text,
+              "a list of sequences or of work is there, this kernel takes none, since its items join");
+  }
+}
+
 /// docs/notes/2026-11-24-windows.md has what they are predicted at.
 TEST(Kernels, ThresholdsOfWindows) {
   struct Case {
