@@ -46,5 +46,5 @@ build/bin/hocketc kernels/attn/fmha_fwd_d128_bf16_causal.mlir --schedule=dual_wa
 cat <<END
 
 Verified. In $out: code objects, result.json, and dual_wave.svg, the pipeline as a picture (open it in a browser).
-Next: the ten minutes in README.md, docs/WritingASchedule.md, build/bin/hocket-run --help.
+Next: docs/TenMinutes.md, docs/WritingASchedule.md, build/bin/hocket-run --help.
 END

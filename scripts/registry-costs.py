@@ -211,7 +211,7 @@ def with_costs(text, kernel, costs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--kernel", nargs="+", help="only these (default: all that have costs)")
+    parser.add_argument("--kernel", nargs="+", action="extend", help="only these (default: all that have costs)")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     text = REGISTRY.read_text()

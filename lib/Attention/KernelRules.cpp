@@ -43,6 +43,7 @@ public:
     checkModifications();
     checkLists();
     checkWork();
+    checkJoinedItems();
     checkGroupRows();
     checkLength("seq-q", problem.seqQ);
     checkLength("seq-kv", problem.seqKv);
@@ -131,6 +132,14 @@ private:
     fail("a list of work", "there", fits ? "none" : "none, since its workgroups have other rows than entries");
     problem.work = {};
     problem.known.lists.erase("work_list");
+  }
+
+  /// The next item's first tiles are asked for before this one ends: arguments alone must say where they lie.
+  void checkJoinedItems() {
+    if (!entry.tuning.joinItems || !(problem.lists.any() || problem.work.any()))
+      return;
+    repairable = false;
+    fail("a list of sequences or of work", "there", "none, since its items join");
   }
 
   /// A workgroup has queries of one block, a block whole tiles of keys.

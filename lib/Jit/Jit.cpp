@@ -4,6 +4,7 @@
 #include "hocket/Attention/KernelBundle.h"
 #include "hocket/Jit/CompilerIdentity.h"
 #include "hocket/Pipelines/ForwardKernel.h"
+#include "hocket/Pipelines/TileCount.h"
 #include "Pipelines/Schedules.h"
 #include "Target/Arch/ArchInfo.h"
 
@@ -78,8 +79,8 @@ Result<KernelCache::Kernel> Jit::compile(std::string_view text, std::string_view
                      [&] { return compileKernel(text, name, whole); });
 }
 
-CompileOptions jit::compileOptions(const attention::KernelEntry &entry,
-                                   std::string_view architecture) {
+Result<CompileOptions> jit::compileOptions(const attention::KernelEntry &entry, const attention::KernelVariant &variant,
+                                           std::string_view architecture) {
   CompileOptions options;
   options.target = architecture;
   if (entry.role == attention::KernelRole::Combine)
@@ -87,8 +88,10 @@ CompileOptions jit::compileOptions(const attention::KernelEntry &entry,
   options.schedule = entry.tuning.schedule;
   if (entry.tuning.waves != 0)
     options.waves = entry.tuning.waves;
-  if (entry.tuning.kvTile != 0)
-    options.kvTile = entry.tuning.kvTile;
+  Result<std::optional<int64_t>> keys = tileKeysOf(entry, {variant.headDim, variant.headDimV}, architecture);
+  if (!keys.ok())
+    return keys.error();
+  options.kvTile = *keys;
   if (entry.tuning.workgroups != 0)
     options.workgroups = entry.tuning.workgroups;
   options.blockOrder = entry.tuning.blockOrder;
@@ -109,8 +112,10 @@ std::string jit::describeVariant(const attention::KernelEntry &entry,
 Result<std::shared_ptr<const CompiledKernel>> Jit::get(const attention::KernelEntry &entry,
                                                        const attention::KernelVariant &variant,
                                                        std::string_view architecture) {
-  return compile(describeVariant(entry, variant), "<" + entry.variantName(variant) + ">",
-                 compileOptions(entry, architecture));
+  Result<CompileOptions> options = compileOptions(entry, variant, architecture);
+  if (!options.ok())
+    return options.error();
+  return compile(describeVariant(entry, variant), "<" + entry.variantName(variant) + ">", *options);
 }
 
 Result<std::shared_ptr<const CompiledKernel>>

@@ -6,13 +6,16 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <sstream>
 
 using namespace hocket;
 using namespace hocket::manifest;
 using runtime::KernelArgument;
 
 static std::string text(Value value) {
-  return value.isInteger() ? std::to_string(value.asInteger()) : std::to_string(value.asReal());
+  std::ostringstream out;
+  value.isInteger() ? out << value.asInteger() : out << value.asReal();
+  return out.str();
 }
 
 /// Evaluates to an integer in [low, high]; `what` names it in messages.

@@ -137,12 +137,19 @@ Status hocket::resolveSchedules(ModuleOp module, const std::optional<std::string
       return added.error();
     symbol = *added;
     FlatSymbolRefAttr reference = FlatSymbolRefAttr::get(module.getContext(), *symbol);
-    module.walk([&](attn::ForwardOp problem) { problem.setScheduleAttr(reference); });
+    bool isFollowed = false;
+    auto follow = [&](auto op) {
+      op.setScheduleAttr(reference);
+      isFollowed = true;
+    };
+    module.walk([&](attn::ForwardOp problem) { follow(problem); });
     module.walk([&](attn::BackwardOp part) {
       if (part.isLoop())
-        part.setScheduleAttr(reference);
+        follow(part);
     });
-    module.walk([&](tile::ForTilesOp loop) { loop.setScheduleAttr(reference); });
+    module.walk([&](tile::ForTilesOp loop) { follow(loop); });
+    if (!isFollowed)
+      return invalidInput("no loop over tiles is there to follow schedule '" + *choice + "'; leave it out");
   }
   if (Status status = setMissing(module, symbol); !status)
     return status;

@@ -12,6 +12,19 @@ using namespace mlir;
 using namespace hocket;
 using attention::ForwardProblem;
 
+static int64_t inBlocks(int64_t dim) { return llvm::alignTo(dim, kHeadBlock); }
+
+Result<std::optional<int64_t>> hocket::tileKeysOf(const attention::KernelEntry &entry, attention::HeadDims dims,
+                                                  std::string_view architecture) {
+  Result<const ArchInfo *> arch = findArch(architecture);
+  if (!arch.ok())
+    return arch.error();
+  if (entry.tuning.kvTile == 0)
+    return std::optional<int64_t>();
+  return std::optional(
+      fetchableKeys(**arch, inBlocks(dims.qk), inBlocks(dims.v), entry.tuning.waves, entry.tuning.kvTile));
+}
+
 /// The sizes that the kernel's tiles have, unless its schedule makes it others.
 static Result<TileSizes> sizesOf(const ForwardProblem &problem, const attention::KernelEntry &entry,
                                  std::string_view architecture) {
@@ -21,10 +34,11 @@ static Result<TileSizes> sizesOf(const ForwardProblem &problem, const attention:
   TileShapeConstraints constraints;
   if (entry.tuning.waves != 0)
     constraints.waves = entry.tuning.waves;
-  if (entry.tuning.kvTile != 0)
-    constraints.kvTile = entry.tuning.kvTile;
-  TileShape shape = chooseTileShape(**arch, llvm::alignTo(problem.headDim, kHeadBlock),
-                                    llvm::alignTo(problem.headDimV, kHeadBlock), constraints);
+  Result<std::optional<int64_t>> keys = tileKeysOf(entry, {problem.headDim, problem.headDimV}, architecture);
+  if (!keys.ok())
+    return keys.error();
+  constraints.kvTile = *keys;
+  TileShape shape = chooseTileShape(**arch, inBlocks(problem.headDim), inBlocks(problem.headDimV), constraints);
   return TileSizes{shape.waves * kWaveRows, shape.kvTile};
 }
 

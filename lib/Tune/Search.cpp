@@ -1,6 +1,7 @@
 // The search: batches of candidates, drawn or changed from the best so far, compiled and timed side by side.
 #include "hocket/Tune/Tune.h"
 
+#include "Conversion/AttnToTile/TileShape.h"
 #include "Tile/IR/Interleave.h"
 #include "Tune/Candidate.h"
 #include "Verify/Parallel.h"
@@ -465,9 +466,24 @@ Result<Found> Search::run() {
   return std::move(found);
 }
 
+/// What a search may choose from, as `attn.forward` takes it.
+static Status checkChoices(const Options &options) {
+  for (int64_t waves : options.waves)
+    if (waves < 1 || waves > kMaxWaves)
+      return invalidInput("waves to choose from are " + std::to_string(waves) + ", expected 1 to " +
+                          std::to_string(kMaxWaves));
+  for (int64_t workgroups : options.workgroups)
+    if (workgroups < 1 || workgroups > tile::kMaxWorkgroups)
+      return invalidInput("workgroups to choose from are " + std::to_string(workgroups) + ", expected 1 to " +
+                          std::to_string(tile::kMaxWorkgroups));
+  return Status::success();
+}
+
 Result<Found> tune::tuneSchedule(std::string_view text, std::string_view name, const Cost &cost,
                                  const Options &options) {
   if (options.candidates == 0)
     return invalidInput("a search needs at least one candidate");
+  if (Status status = checkChoices(options); !status.ok())
+    return status.error();
   return Search(text, name, cost, options).run();
 }

@@ -1,5 +1,6 @@
 """Numbers and names that callers give."""
 import operator
+from collections.abc import Iterable, Mapping
 
 from . import _hocket
 from ._errors import InvalidInput
@@ -31,6 +32,26 @@ def text(value, name, what):
     """`value` of argument `name`, which is `what`."""
     if not isinstance(value, str):
         raise InvalidInput(f"argument '{name}' is a '{type(value).__name__}', wanted {what}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"argument '{name}' has half a character at {error.start}, wanted {what} in UTF-8") from None
+    return value
+
+
+def integers(values, name):
+    """`values` of argument `name` as a list of integers."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InvalidInput(f"argument '{name}' is {values!r}, wanted a list of integers")
+    return [integer(value, name) for value in values]
+
+
+def mapping(value, name):
+    """`value` of argument `name`, which has values by their names."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"argument '{name}' is a '{type(value).__name__}', wanted a dict")
+    for key in value:
+        text(key, f"{name}: {key!r}", "a name")
     return value
 
 

@@ -90,6 +90,27 @@ def _check_writable(tensor):
         raise InvalidInput(f"argument '{tensor.argument}' is read-only, the result is written to it")
 
 
+def _is_same(a, b):
+    return (a.address, a.shape, a.strides) == (b.address, b.shape, b.strides)
+
+
+def _meet(a, b):
+    """Whether two tensors have memory in common. Rows of one may lie between those of another."""
+    apart = a.device != b.device or a.address + a.span_bytes <= b.address or b.address + b.span_bytes <= a.address
+    return not apart and (a.address == b.address or a.is_contiguous or b.is_contiguous)
+
+
+def _check_apart(views, written, in_place=()):
+    """Refuses what is `written` to the memory of something else; pairs of names `in_place` may be one tensor."""
+    for key in written:
+        for name, other in views.items():
+            view = views[key]
+            if name == key or ((key, name) in in_place and _is_same(view, other)) or not _meet(view, other):
+                continue
+            raise InvalidInput(f"argument '{view.argument}' shares memory with '{other.argument}', and is written "
+                               f"while that is in use; give it memory of its own")
+
+
 def _problem(q, k, v, layout, of_keys, mask, scale, num_splits, sequences):
     """The shapes as a problem, after checking that they fit. `of_keys` is the layout of k and v."""
     paged = of_keys == "pages"
@@ -283,7 +304,10 @@ class Call:
                 lse = _tensors.empty_like(q, self.names.q, self._rows(), "f32")
             views["lse"] = self._read_lse(lse, "lse", first)
             _check_writable(views["lse"])
-        _hocket.forward(self.problem, {**views, **self._beside}, self.arch, self.stream)
+        views = {**views, **self._beside}
+        # A block's queries are read before its rows of O are written, by the same workgroup.
+        _check_apart(views, [key for key in ("o", "lse") if key in views], in_place={("o", "q")})
+        _hocket.forward(self.problem, views, self.arch, self.stream)
         return out, lse
 
     def describe(self, q, k, v):
@@ -324,7 +348,10 @@ class Call:
         for name in self.others:
             gradient, views[f"d_{name}"] = self._other_gradient((others or {}).get(name), name, q, first)
             made.append(gradient)
-        _hocket.backward(self.problem, {**views, **self._beside}, self.arch, self.stream)
+        written = [f"d{key}" for key in "qkv"] + [f"d_{name}" for name in self.others]
+        views = {**views, **self._beside}
+        _check_apart(views, written)
+        _hocket.backward(self.problem, views, self.arch, self.stream)
         return tuple(made)
 
 

@@ -56,6 +56,10 @@ def _drawn_seed(query):
     return random.getrandbits(62)
 
 
+#: Keys further away than any are.
+_FAR = 2**32
+
+
 def _window(window_size):
     """(left, right), -1 for no limit."""
     try:
@@ -64,7 +68,7 @@ def _window(window_size):
         raise InvalidInput(f"argument 'window_size' is {window_size!r}, wanted two integers") from None
     if min(left, right) < -1:
         raise InvalidInput(f"argument 'window_size' is {window_size!r}, wanted numbers from 0, or -1 for no limit")
-    return left, right
+    return min(left, _FAR), min(right, _FAR)
 
 
 def _soft_cap(softcap):

@@ -4,7 +4,7 @@ import numbers
 import os
 
 from . import _hocket, _tensors
-from ._arguments import architecture, text as text_of
+from ._arguments import architecture, integer, integers, mapping, text as text_of
 from ._errors import InvalidInput
 
 
@@ -123,6 +123,10 @@ class Launch:
         return f"{self.workgroups} workgroups, {self.wave_instructions} wave-instructions in the simulator"
 
 
+def _seed(seed):
+    return integer(seed, "seed", 0, 2**64 - 1)
+
+
 class Kernel:
     """A compiled kernel; `hocket.compile` makes one."""
 
@@ -155,7 +159,7 @@ class Kernel:
         tensors, scalars, own = {}, {}, False
         for name, value in named.items():
             if isinstance(value, numbers.Real):  # bool is 0 or 1
-                scalars[name] = int(value) if isinstance(value, numbers.Integral) else float(value)
+                scalars[name] = integer(value, name) if isinstance(value, numbers.Integral) else float(value)
                 continue
             _tensors.refuse_gradient(value, name)
             own = own or _tensors.is_torch(value)
@@ -168,13 +172,13 @@ class Kernel:
 
     def run(self, named, *, stream=None, seed=0):
         """The same with a dict; `stream` of a GPU, `seed` of the order of waves in the simulator."""
-        for value in named.values():
+        for value in mapping(named, "named").values():
             stream = _tensors.stream_of(value, stream)
-        return Launch(self._compiled.run(self._arguments(named, stream), stream, seed))
+        return Launch(self._compiled.run(self._arguments(named, stream), stream, _seed(seed)))
 
     def check(self, *, seed=0, **named):
         """Runs it under checked execution: races, missing waits, accesses beyond tensors, undefined values."""
-        return Check(self._compiled.check(self._arguments(named), seed))
+        return Check(self._compiled.check(self._arguments(named), _seed(seed)))
 
     def predict(self, **named):
         """Predicts its time on the whole chip; tensors stay as they are."""
@@ -240,11 +244,19 @@ class Tuning:
         return f"{self.best!r}, {factor:.3f} times as fast as the start; {len(self.trials)} schedules tried"
 
 
+def _name(value, name):
+    return text_of(value, name, "a name")
+
+
+#: What options of a compilation are.
+_OPTIONS = {"stage": _name, "waves": integer, "kv_tile": integer, "block_order": _name,
+            "debug": lambda value, _: bool(value), "allow_spills": lambda value, _: bool(value)}
+
+
 def _compile_options(schedule, **options):
-    architecture(options["arch"])
     choice, text = _schedule(schedule)
-    names = ("arch", "stage", "waves", "kv_tile", "block_order", "debug", "allow_spills")
-    return {"schedule": choice, "schedule_text": text, **{name: options.get(name) for name in names}}
+    read = {name: None if options.get(name) is None else of(options[name], name) for name, of in _OPTIONS.items()}
+    return {"arch": architecture(options["arch"]), "schedule": choice, "schedule_text": text, **read}
 
 
 def compile(
@@ -271,7 +283,7 @@ def compile(
         debug=debug,
         allow_spills=allow_spills,
     )
-    return Kernel(_hocket.Kernel.compile(_source(text), name, options))
+    return Kernel(_hocket.Kernel.compile(_source(text), _name(name, "name"), options))
 
 
 def tune(
@@ -297,7 +309,7 @@ def tune(
     `kv_tiles`, keys of a tile, and `workgroups` on a compute unit are to choose from. The search begins with `schedule`, tries so many `candidates` and
     begins no more after `seconds`; `progress(tried, microseconds)` hears of each. Gives a `Tuning`.
     """
-    for key, value in (sizes or {}).items():
+    for key, value in mapping(sizes or {}, "sizes").items():
         if not isinstance(value, numbers.Real):
             raise InvalidInput(f"argument 'sizes' gives '{key}' the value {value!r}, wanted a number")
     for key, value in (("candidates", candidates), ("seed", seed), ("threads", threads or 0)):
@@ -310,10 +322,10 @@ def tune(
         "seconds": float(seconds or 0),
         "seed": int(seed),
         "threads": int(threads or 0),
-        "waves": [int(count) for count in waves],
-        "kv_tiles": [int(count) for count in kv_tiles],
-        "workgroups": [int(count) for count in workgroups],
+        "waves": integers(waves, "waves"),
+        "kv_tiles": integers(kv_tiles, "kv_tiles"),
+        "workgroups": integers(workgroups, "workgroups"),
     }
     options = _compile_options(schedule, arch=arch, kv_tile=kv_tile)
     given = {str(key): float(value) for key, value in (sizes or {}).items()}
-    return Tuning(_hocket.tune(_source(text), name, options, given, search, progress))
+    return Tuning(_hocket.tune(_source(text), _name(name, "name"), options, given, search, progress))

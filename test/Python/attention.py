@@ -42,6 +42,26 @@ class FlashAttention(Case):
             self.assertEqual((lse.dtype, lse.shape), (numpy.float32, (2, 4, lengths[0])))
             check_lse(lse, expected_lse)
 
+    def test_results_have_memory_of_their_own(self):
+        q, k, v = (numpy.ones((1, 40, 2, 64), numpy.float16) for _ in range(3))
+        with self.assertRaisesRegex(InvalidInput, "argument 'out' shares memory with 'k', and is written while"):
+            flash_attn_func(q, k, v, out=k)
+        both = numpy.zeros((1, 80, 2, 64), numpy.float16)
+        with self.assertRaisesRegex(InvalidInput, "argument 'out' shares memory with 'q'"):
+            flash_attn_func(both[:, :40], k, v, out=both[:, 20:60])
+        together = numpy.ones((1, 40, 4, 2, 64), numpy.float16)
+        parts = [together[:, :, i] for i in range(4)]
+        self.assertIs(flash_attn_func(*parts[:3], out=parts[3]), parts[3])
+        expected = flash_attn_func(q, k, v)
+        self.assertTrue((flash_attn_func(q, k, v, out=q) == expected).all())
+        out, lse = flash_attn_func(q, k, v, return_lse=True)
+        with self.assertRaisesRegex(InvalidInput, "argument 'dk' shares memory with 'q'"):
+            flash_attn_backward(out, q, k, v, out, lse, dk=q)
+
+    def test_windows_wider_than_integers_are_no_limit(self):
+        q, k, v = tensors()
+        self.assertTrue((flash_attn_func(q, k, v, window_size=(2**70, 0)) == flash_attn_func(q, k, v, causal=True)).all())
+
     def test_positional_arguments_of_flash_attn(self):
         q, k, v = tensors()
         self.assert_right(flash_attn_func(q, k, v, 0.0, 0.3, True), wanted(q, k, v, causal=True, scale=0.3)[0])

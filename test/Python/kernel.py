@@ -256,6 +256,39 @@ class Looking(unittest.TestCase):
             hocket.compile(SCALE).steady_state(x=numpy.ones((1, 1), numpy.float32), y=numpy.ones((1, 1), numpy.float32),
                                                factor=1)
 
+    def test_what_is_no_option_is_named(self):
+        text = "attn.forward @a element_type(bf16) head_dim(64) mask(none)"
+        for options, message in (
+            ({"waves": 2**70}, "argument 'waves' is 1180591620717411303424, wanted an integer from"),
+            ({"kv_tile": "a"}, "argument 'kv_tile' is 'a', wanted an integer"),
+            ({"block_order": 3}, "argument 'block_order' is a 'int', wanted a name"),
+            ({"arch": None}, "argument 'arch' is a 'NoneType', wanted the name of a chip"),
+            ({"name": None}, "argument 'name' is a 'NoneType', wanted a name"),
+        ):
+            with self.assertRaisesRegex(InvalidInput, message):
+                hocket.compile(text, **options)
+        with self.assertRaisesRegex(InvalidInput, "argument 'text' has half a character at 0"):
+            hocket.compile("\ud800")
+        for options, message in (
+            ({"waves": 4}, "argument 'waves' is 4, wanted a list of integers"),
+            ({"workgroups": "a"}, "argument 'workgroups' is 'a', wanted a list of integers"),
+            ({"waves": [17]}, "waves to choose from are 17, expected 1 to 16"),
+            ({"workgroups": [9]}, "workgroups to choose from are 9, expected 1 to 8"),
+            ({"sizes": [3]}, "argument 'sizes' is a 'list', wanted a dict"),
+        ):
+            with self.assertRaisesRegex(InvalidInput, message):
+                hocket.tune(text, **options)
+        x = numpy.zeros((1, 1), numpy.float32)
+        kernel = hocket.compile(SCALE)
+        for named, options, message in (
+            (None, {}, "argument 'named' is a 'NoneType', wanted a dict"),
+            ({3: x}, {}, "argument 'named: 3' is a 'int', wanted a name"),
+            ({"x": x, "y": x.copy(), "factor": 2**70}, {}, "argument 'factor' is 11805"),
+            ({"x": x, "y": x.copy(), "factor": 1}, {"seed": -1}, "argument 'seed' is -1, wanted an integer from 0"),
+        ):
+            with self.assertRaisesRegex(InvalidInput, message):
+                kernel.run(named, **options)
+
 
 if __name__ == "__main__":
     unittest.main()

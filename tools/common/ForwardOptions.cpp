@@ -240,7 +240,9 @@ static Status readOwn(const Options &options, ForwardProblem &problem) {
     if (name.empty() || value.getAsDouble(number))
       return invalidInput("option '--number' has the value '" + text +
                           "', expected a name and a number as in 'reach=128'");
-    problem.numbers[name.str()] = number;
+    if (!problem.numbers.emplace(name.str(), number).second)
+      return invalidInput("option '--number' gives '" + name.str() +
+                          "', which is given already, by it or by another option; leave one of them out");
   }
   for (const std::string &choice : options.strings(OPT_mod)) {
     bool isShipped = llvm::any_of(shippedModifications(), [&](const ShippedModification &shipped) {
@@ -296,6 +298,9 @@ static Status readModifications(const Options &options, ForwardProblem &problem)
     Result<llvm::SmallVector<int64_t>> sizes = readList(options, OPT_block_size, "block-size", 2, 2);
     if (!sizes.ok())
       return sizes.error();
+    if (llvm::any_of(*sizes, [](int64_t size) { return size < 1; }))
+      return invalidInput("option '--block-size' has the value '" + options.string(OPT_block_size) +
+                          "', expected queries and keys of a block from 1");
     blocks.sizes = {(*sizes)[0], (*sizes)[1]};
   }
   if (Status status = setBlocks(blocks, problem); !status.ok())
@@ -336,6 +341,27 @@ static Status readWorkList(const Options &options, ForwardProblem &problem) {
   return Status::success();
 }
 
+/// Whether a modification computes with a number of that name, or captures a tensor whose size follows from it.
+static bool isRead(StringRef number, const ForwardProblem &problem) {
+  auto names = [&](const std::string &text) {
+    Result<manifest::Expression> expression = manifest::Expression::parse(text);
+    return expression.ok() && llvm::is_contained(expression->variables(), number);
+  };
+  return llvm::any_of(problem.modifications, [&](const Modification &modification) {
+    auto sizes = [&](const CapturedTensor &tensor) { return llvm::any_of(tensor.sizes, names); };
+    return llvm::any_of(modification.numbers, names) || llvm::any_of(modification.tensors, sizes);
+  });
+}
+
+static Status checkNumbers(const Options &options, const ForwardProblem &problem) {
+  for (const std::string &text : options.strings(OPT_number))
+    if (StringRef name = StringRef(text).split('=').first; !isRead(name, problem))
+      return invalidInput("option '--number' gives '" + name.str() +
+                          "', which no modification of this problem reads; add the modification (--mod), or leave it "
+                          "out");
+  return Status::success();
+}
+
 Result<ForwardProblem> run::readProblem(const Options &options) {
   if (Result<ChosenChip> chip = chipNamed(architecture(options)); !chip.ok())
     return chip.error();
@@ -369,6 +395,8 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
   if (Status status = readWorkList(options, problem); !status.ok())
     return status.error();
   if (Status status = validate(problem); !status.ok())
+    return status.error();
+  if (Status status = checkNumbers(options, problem); !status.ok())
     return status.error();
   return problem;
 }
@@ -456,6 +484,22 @@ Status run::checkCompareOptions(const Options &options) {
       return invalidInput("--" + std::string(name) +
                           " is of one kernel and 'compare' has two; use 'hocket-run fmha-fwd' "
                           "with each of them");
+  return Status::success();
+}
+
+Status run::checkExplainOptions(const Options &options) {
+  for (auto [id, name] :
+       {std::pair(OPT_kernel, "kernel"), std::pair(OPT_code_object, "code-object"), std::pair(OPT_manifest, "manifest"),
+        std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"), std::pair(OPT_kv_tile, "kv-tile"),
+        std::pair(OPT_workgroups, "workgroups"), std::pair(OPT_block_order, "block-order"),
+        std::pair(OPT_group_rows, "group-rows")})
+    if (options.has(id))
+      return invalidInput("--explain says what is chosen, and --" + std::string(name) +
+                          " says what runs; leave one of them out");
+  for (auto [id, name] : {std::pair(OPT_texts, "texts"), std::pair(OPT_save, "save")})
+    if (options.has(id))
+      return invalidInput("--explain runs nothing and makes no files for --" + std::string(name) +
+                          "; leave one of them out");
   return Status::success();
 }
 

@@ -39,6 +39,8 @@ Result<attention::Accumulation> accumulation(const Options &options);
 bool isDeterministic(const Options &options);
 /// Of --transposed-lists.
 bool givesTransposedLists(const Options &options);
+/// Refuses options that say what runs, or what is made of it, for '--explain'.
+Status checkExplainOptions(const Options &options);
 /// Refuses options that say how a forward is computed, for 'fmha-bwd'.
 Status checkBackwardOptions(const Options &options);
 /// --schedule; empty if it is not there.

@@ -15,7 +15,7 @@ using llvm::StringRef;
 using llvm::opt::Arg;
 
 /// Options whose value is a file to write, where a subcommand has them.
-static constexpr StringRef outputOptions[] = {"--json",    "--csv",  "--trace",
+static constexpr StringRef outputOptions[] = {"--json",    "--csv",  "--trace",          "--plot",
                                               "--picture", "--emit", "--worker-results"};
 
 static Error usageError(const CommandLine &command, const std::string &what) {
@@ -50,10 +50,16 @@ Result<Options> Options::parse(const CommandLine &command, llvm::ArrayRef<const 
     return usageError(command, "unknown option '" + spelling + "'" + hint);
   }
   // What takes minutes should not end with a file that cannot be written.
-  for (const Arg *arg : options.list)
-    if (llvm::is_contained(outputOptions, arg->getOption().getPrefixedName()))
-      if (Status status = checkWritable(arg->getValue()); !status.ok())
-        return status.error();
+  WrittenFiles written;
+  for (const Arg *arg : options.list) {
+    std::string name = arg->getOption().getPrefixedName().str();
+    if (!llvm::is_contained(outputOptions, name))
+      continue;
+    if (Status status = checkWritable(arg->getValue()); !status.ok())
+      return status.error();
+    if (Status status = written.add(arg->getValue(), "'" + name + "'"); !status.ok())
+      return status.error();
+  }
   return options;
 }
 

@@ -45,6 +45,17 @@ Status run::checkWritable(const std::string &path) {
   return code ? Status(cannotWrite(path, code)) : Status::success();
 }
 
+Status run::WrittenFiles::add(const std::string &path, const std::string &what) {
+  fs::file_status status;
+  bool isDevice = !fs::status(path, status) && fs::exists(status) && !fs::is_regular_file(status);
+  if (path.empty() || isDevice)
+    return Status::success();
+  auto [found, isNew] = writers.emplace(path, what);
+  if (isNew || found->second == what)
+    return Status::success();
+  return invalidInput(found->second + " and " + what + " would both write '" + path + "'; name two files");
+}
+
 llvm::raw_ostream &run::reportStream(const std::string &jsonPath) {
   return jsonPath == "-" ? llvm::errs() : llvm::outs();
 }

@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,16 @@ Status finishOutput();
 /// Says before the work whether `path`, - for standard output, can be written after it. Creates
 /// nothing. Host if there is no such directory or it may not be written.
 Status checkWritable(const std::string &path);
+
+/// Files that are to be written, each by one of them.
+class WrittenFiles {
+public:
+  /// InvalidInput if `path` is written for something else than `what`, such as "'--json'", already; devices are not.
+  Status add(const std::string &path, const std::string &what);
+
+private:
+  std::map<std::string, std::string> writers;
+};
 
 /// Where a subcommand's report goes whose JSON goes to `jsonPath`: standard output, or standard
 /// error where standard output takes the JSON, which stands there alone.

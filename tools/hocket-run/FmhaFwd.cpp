@@ -129,6 +129,8 @@ static std::string toJson(const ForwardProblem &problem, const KernelChoice &cho
 
 /// --explain: the choice, as text and as JSON.
 static Result<int> explain(const Options &options, const ForwardProblem &problem) {
+  if (Status status = checkExplainOptions(options); !status.ok())
+    return status.error();
   const Result<KernelRegistry> &registry = KernelRegistry::shipped();
   if (!registry.ok())
     return internalError(registry.error().message);

@@ -41,8 +41,11 @@ static Result<std::string> textOfAttention(const Options &options, const FoundKe
   Result<const KernelEntry *> entry = registry->find(found.registered);
   if (!entry.ok())
     return entry.error();
-  return complete(jit::describeVariant(**entry, variantOf(**entry, problem)), name,
-                  jit::compileOptions(**entry, architecture(options)));
+  KernelVariant variant = variantOf(**entry, problem);
+  Result<CompileOptions> chosen = jit::compileOptions(**entry, variant, architecture(options));
+  if (!chosen.ok())
+    return chosen.error();
+  return complete(jit::describeVariant(**entry, variant), name, *chosen);
 }
 
 static Result<std::vector<DescribedKernel>> textsOf(const Options &options, const FoundKernel &found,

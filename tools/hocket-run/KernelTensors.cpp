@@ -214,10 +214,14 @@ static Status addSaves(std::vector<KernelTensor> &tensors, const TensorTexts &te
       return tensor.error();
     (*tensor)->saveTo.push_back(file.str());
   }
+  WrittenFiles written;
   for (const KernelTensor &tensor : tensors)
-    for (const std::string &file : tensor.saveTo)
+    for (const std::string &file : tensor.saveTo) {
       if (Status status = checkWritable(file); !status.ok())
         return status;
+      if (Status status = written.add(file, "tensor '" + tensor.name + "'"); !status.ok())
+        return status;
+    }
   return Status::success();
 }
 

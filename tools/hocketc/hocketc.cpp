@@ -8,6 +8,7 @@
 
 #include "hocket/Pipelines/Compiler.h"
 #include "Pipelines/Schedules.h"
+#include "Tile/IR/WorkItems.h"
 #include "hocket/Runtime/File.h"
 #include "hocket/Support/Version.h"
 
@@ -18,6 +19,8 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
+
+#include <map>
 
 namespace cl = llvm::cl;
 using namespace hocket;
@@ -149,6 +152,9 @@ static Result<Request> readOptions() {
   if (drawPath.getNumOccurrences() && (*from > Stage::Clusters || *to < Stage::Clusters))
     return invalidInput("--draw-schedule needs a run that passes stage 'clusters': it shows what "
                         "stands there");
+  if (persistent.getNumOccurrences() && persistent == 0)
+    return invalidInput("option '--persistent' is 0, expected 1 to " + std::to_string(tile::kMaxPersistentWorkgroups) +
+                        " workgroups for each compute unit; leave it out for a kernel as its text says");
   Request request;
   request.input = inputPath, request.output = outputPath, request.dumpDirectory = dumpDirectory;
   request.manifest = manifestPath, request.report = report;
@@ -214,13 +220,33 @@ static std::string defaultOutput(const Request &request) {
   return path.str().str();
 }
 
+static std::string outputOf(const Request &request) {
+  return request.output.empty() ? defaultOutput(request) : request.output;
+}
+
+/// What is written must not take the place of something else that is.
+static Status checkOutputs(const Request &request) {
+  const std::pair<const char *, std::string> written[] = {
+      {"-o", outputOf(request)}, {"--manifest", request.manifest}, {"--draw-schedule", request.drawing}};
+  std::map<std::string, const char *> options;
+  for (const auto &[option, path] : written) {
+    if (path.empty())
+      continue;
+    auto [found, isNew] = options.emplace(path, option);
+    if (!isNew)
+      return invalidInput(std::string("'") + found->second + "' and '" + option + "' would both write '" + path +
+                          "'; name two files");
+  }
+  return Status::success();
+}
+
 static Status writeResults(const Request &request, const Compilation &compilation) {
   if (request.wantsManifest && compilation.manifest.empty())
     return invalidInput("no manifest for '" + request.input + "': " +
                         (compilation.noManifest.empty()
                              ? "it is read off the tile stage, which this run does not pass"
                              : compilation.noManifest));
-  std::string path = request.output.empty() ? defaultOutput(request) : request.output;
+  std::string path = outputOf(request);
   if (Status status = writeFile(path, compilation.output); !status)
     return status;
   if (request.wantsManifest)
@@ -240,6 +266,8 @@ static Status writeResults(const Request &request, const Compilation &compilatio
 
 /// `failure`: of the compilation.
 static Status run(Request request, CompileFailure &failure) {
+  if (Status status = checkOutputs(request); !status)
+    return status;
   // A code object is longer than a text may be.
   size_t limit = request.from == Stage::HSACO ? runtime::largestFile : runtime::largestText;
   Result<std::string> input = runtime::readText(request.input, limit);

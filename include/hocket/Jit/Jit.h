@@ -48,8 +48,9 @@ private:
   KernelCache kernels;
 };
 
-/// The options and the description with which a registered kernel is compiled.
-CompileOptions compileOptions(const attention::KernelEntry &entry, std::string_view architecture);
+/// The options and the description with which a registered kernel is compiled. An error is an unknown architecture.
+Result<CompileOptions> compileOptions(const attention::KernelEntry &entry, const attention::KernelVariant &variant,
+                                      std::string_view architecture);
 std::string describeVariant(const attention::KernelEntry &entry,
                             const attention::KernelVariant &variant);
 

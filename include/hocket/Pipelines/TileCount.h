@@ -19,6 +19,12 @@ struct TileSizes {
   int64_t rows = 0, keys = 0;
 };
 
+/// Keys of a tile that a kernel of `entry` is compiled with for heads of `dims`: those that the entry says, or more
+/// where heads leave panels so narrow (docs/HeadSizes.md) that its waves would not all have a part of each to fetch.
+/// None: as the schedule and the heads want. An error is an unknown architecture.
+Result<std::optional<int64_t>> tileKeysOf(const attention::KernelEntry &entry, attention::HeadDims dims,
+                                          std::string_view architecture);
+
 /// What a kernel whose workgroups and tiles have `sizes`, 32 queries to a wave, does for `problem`. A problem with
 /// lists of blocks needs `lists`, which must be valid for it. Unsupported where that depends on what other tensors hold
 /// (lengths of sequences): masks that read some (documents) visit and cut what they may.

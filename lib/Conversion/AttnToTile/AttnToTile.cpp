@@ -32,7 +32,6 @@ using namespace mlir;
 using namespace hocket;
 
 /// A workgroup has at most 1024 work-items.
-static constexpr int64_t kMaxWaves = 16;
 /// Tiles are whole accumulator blocks.
 static constexpr int64_t kMinKeys = 32, kMaxKeys = 256;
 

@@ -42,6 +42,14 @@ int64_t hocket::writingWaves(const ArchInfo &arch, int64_t depth, int64_t depthV
   return std::max<int64_t>(1, keys * panel / written);
 }
 
+int64_t hocket::fetchableKeys(const ArchInfo &arch, int64_t depth, int64_t depthV, int64_t waves, int64_t keys) {
+  if (!arch.hasLdsDma(tile::kDmaBytes))
+    return keys;
+  while (keys < kManyKeys && writingWaves(arch, depth, depthV, keys) < waves)
+    keys *= 2;
+  return keys;
+}
+
 /// Keys where both operands are held and four waves share a tile.
 static int64_t keysForBoth(const ArchInfo &arch, int64_t depth, int64_t depthV) {
   auto fit = [&](int64_t waves, int64_t keys) {

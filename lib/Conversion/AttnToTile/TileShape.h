@@ -27,6 +27,8 @@ namespace hocket {
 
 /// Two on a SIMD, and one.
 inline constexpr int64_t kManyWaves = 8, kFewWaves = 4;
+/// The most that a workgroup has.
+inline constexpr int64_t kMaxWaves = 16;
 
 struct TileShape {
   int64_t waves = 0;  ///< of a workgroup, 32 query rows each
@@ -48,6 +50,9 @@ bool holdsBothOperands(tile::ForTilesOp loop, tile::ScheduleOp schedule);
 /// Waves that have something to write with each LDS DMA instruction of a panel of a tile of `rows` rows, of heads of
 /// `depth` and of `depthV` elements.
 int64_t writingWaves(const ArchInfo &arch, int64_t depth, int64_t depthV, int64_t rows);
+
+/// `keys`, or as many times two more as it takes for `waves` waves to have something to write with each instruction.
+int64_t fetchableKeys(const ArchInfo &arch, int64_t depth, int64_t depthV, int64_t waves, int64_t keys);
 
 /// The shape for heads of `depth` and `depthV` elements, multiples of 32. What is asked for is
 /// followed as it is: whether it fits is found out later, by the passes that know why not.

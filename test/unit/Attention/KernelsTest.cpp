@@ -79,6 +79,8 @@ TEST(Kernels, ThresholdsOfTheShippedRegistry) {
       {2, 32, 32, 128, 32, 256, false, "fmha_fwd_small_tiles"},
       {16, 32, 32, 256, 65, 256, false, "fmha_fwd_streamed_twice"},
       {1, 16, 16, 1024, 1024, 256, false, "fmha_fwd_lone_wave_large_heads"},
+      {1, 64, 64, 2048, 2048, 256, true, "fmha_fwd_streamed_twice_causal"},
+      {1, 16, 16, 4096, 4096, 256, true, "fmha_fwd_lone_wave_large_heads"},
       {16, 32, 32, 256, 80, 160, false, "fmha_fwd_any_head"},
   };
   for (const Case &c : cases) {
@@ -91,6 +93,21 @@ TEST(Kernels, ThresholdsOfTheShippedRegistry) {
     auto chosen = KernelRegistry::shipped()->select(problem, "gfx950");
     ASSERT_TRUE(chosen.ok()) << chosen.error().message;
     EXPECT_EQ((*chosen)->name, c.name) << problem.describe();
+  }
+}
+
+TEST(Kernels, JoinedItemsTakeNoLists) {
+  for (const KernelEntry &entry : KernelRegistry::shipped()->kernels()) {
+    if (!entry.tuning.joinItems)
+      continue;
+    ForwardProblem problem = exampleOf(entry.variants().front());
+    problem.tuning.numSplits = 1;
+    EXPECT_TRUE(brokenRules(entry, problem, "gfx950").empty()) << entry.name;
+    problem.lists.usedKv = true;
+    std::vector<BrokenRule> broken = brokenRules(entry, problem, "gfx950");
+    ASSERT_EQ(broken.size(), 1u) << entry.name;
+    EXPECT_EQ(broken[0].text,
+              "a list of sequences or of work is there, this kernel takes none, since its items join");
   }
 }
 

@@ -8,6 +8,8 @@
 #include "hocket/Runtime/File.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -115,6 +117,32 @@ TEST(Jit, RegisteredVariantsCompileAndTakeTheirProblems) {
       auto plan = ForwardPlan::make(exampleOf(variant), {{entry.name, *kernel}});
       EXPECT_TRUE(plan.ok()) << plan.error().message;
     }
+}
+
+/// Heads that no kernel is built for ahead of time: one, three and seven panels of 32 columns, which few waves fetch
+/// together, and V unlike K.
+constexpr HeadDims kHeadsBetween[] = {{24, 24}, {96, 40}, {104, 104}, {216, 216}};
+
+/// Compiles what `entry` takes of `kHeadsBetween`, without what is built ahead of time.
+static void compileHeadsBetween(jit::Jit &compiler, const KernelEntry &entry, const std::string &architecture) {
+  for (HeadDims dims : kHeadsBetween) {
+    if (!entry.takes(dims) || llvm::is_contained(entry.headDims, dims))
+      continue;
+    KernelVariant variant = entry.variants().back();
+    variant.headDim = dims.qk, variant.headDimV = dims.v;
+    auto kernel = compiler.get(entry, variant, architecture);
+    EXPECT_TRUE(kernel.ok()) << architecture << " " << entry.variantName(variant) << ": " << kernel.error().message;
+  }
+}
+
+TEST(Jit, RegisteredKernelsCompileForHeadsBetweenThoseBuiltAheadOfTime) {
+  auto compiler = jit::Jit::create();
+  ASSERT_TRUE(compiler.ok()) << compiler.error().message;
+  const Result<KernelRegistry> &registry = KernelRegistry::shipped();
+  ASSERT_TRUE(registry.ok());
+  for (const KernelEntry &entry : registry->kernels())
+    for (const std::string &architecture : entry.architectures)
+      compileHeadsBetween(**compiler, entry, architecture);
 }
 
 namespace {

@@ -102,7 +102,7 @@ TEST(Binding, RefusesAnImpossibleShape) {
   manifest = makeManifest();
   manifest.block[2] = parse("0.5");
   EXPECT_THAT(errorOf(manifest),
-              testing::HasSubstr("block z of kernel 'k' is 0.500000, an integer is needed"));
+              testing::HasSubstr("block z of kernel 'k' is 0.5, an integer is needed"));
   manifest = makeManifest();
   manifest.dynamicLds = parse("-4");
   EXPECT_THAT(errorOf(manifest), testing::HasSubstr("dynamic LDS of kernel 'k' is -4"));
