@@ -30,36 +30,39 @@ void hocket::lowering::waitForMatrixResults(Emitter &emit, const ArchInfo &arch)
 }
 
 namespace {
-/// The boundary tile's masks are inline assembly, which LLVM does not pad: it carries its own wait
-/// states (docs/CodeGeneration.md): two between a compare and its select, and those behind the
-/// matrix instruction that wrote the score.
+/// The boundary tile's masks are inline assembly, which LLVM does not pad: in front stand the wait states behind the
+/// matrix instruction that wrote the scores (docs/CodeGeneration.md).
 struct MaskPattern : TilePattern<tile::MaskOp> {
   using TilePattern::TilePattern;
 
-  /// Integers below this are operands by themselves.
-  static constexpr int64_t kInlineConstants = 64;
+  /// Bit p says whether this lane sees the key of place p in a block that begins at place `base`: up to place `last`,
+  /// and from `first` on, where there is one. Places stay below 31, so that no shift is by 32.
+  static Value visibleBits(Emitter &emit, int64_t base, Value last, Value first) {
+    auto placeInBlock = [&](Value place, int64_t offset) {
+      Value counted = arith::AddIOp::create(emit, place, emit.i32(offset - base));
+      Value notBefore = arith::MaxSIOp::create(emit, counted, emit.i32(0));
+      return arith::MinSIOp::create(emit, notBefore, emit.i32(kBlock - 1)).getResult();
+    };
+    Value end = arith::ShLIOp::create(emit, emit.i32(1), placeInBlock(last, 1));
+    Value bits = arith::SubIOp::create(emit, end, emit.i32(1));
+    if (!first)
+      return bits;
+    Value from = arith::ShLIOp::create(emit, emit.i32(-1), placeInBlock(first, 0));
+    return arith::AndIOp::create(emit, bits, from);
+  }
 
-  /// `score` with -inf where the element's place is behind `limit`, or, with `isFirst`, in front of it. One statement an
-  /// element: with several, tied together, LLVM's register allocator runs out of registers. And into a scalar register
-  /// of LLVM's choice: to look up a clobbered `vcc` by name takes it milliseconds.
-  static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> places, Value limit,
-                         bool isFirst) {
+  /// `score` with -inf where the bit of the element's place in `visible` is 0. A bit field is a whole mask by its sign,
+  /// so that two vector instructions do what a compare and a select do with two wait states between them. One statement
+  /// an element: with several, tied together, LLVM's register allocator runs out of registers.
+  static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> places, Value visible) {
     Value hidden = emit.f32(-std::numeric_limits<float>::infinity());
-    Type type =
-        LLVM::LLVMStructType::getLiteral(emit.getContext(), {emit.getF32Type(), emit.getI64Type()});
-    std::string compare = isFirst ? "v_cmp_ge_i32_e64" : "v_cmp_le_i32_e64";
+    Type type = LLVM::LLVMStructType::getLiteral(emit.getContext(), {emit.getF32Type(), emit.getI32Type()});
     SmallVector<Value> kept;
     for (auto [i, place] : llvm::enumerate(places)) {
-      // Counted from a place near enough for an inline constant.
-      int64_t base = place / kInlineConstants * kInlineConstants;
-      Value near =
-          base == 0 ? limit : arith::SubIOp::create(emit, limit, emit.i32(base)).getResult();
-      std::string text = compare + " $1, " + std::to_string(place - base) +
-                         ", $2\ns_nop 1\nv_cndmask_b32_e64 $0, $3, $4, $1";
-      SmallVector<Value> operands = {near, hidden, emit.element(score, i)};
-      auto statement = inlineAsm(emit, type, operands, text, "=v,=&s,v,v,v");
-      kept.push_back(
-          LLVM::ExtractValueOp::create(emit, statement.getResult(0), ArrayRef<int64_t>{0}));
+      std::string text = "v_bfe_i32 $1, $2, " + std::to_string(place) + ", 1\nv_bfi_b32 $0, $1, $4, $3";
+      SmallVector<Value> operands = {visible, hidden, emit.element(score, i)};
+      auto statement = inlineAsm(emit, type, operands, text, "=v,=&v,v,s,v");
+      kept.push_back(LLVM::ExtractValueOp::create(emit, statement.getResult(0), ArrayRef<int64_t>{0}));
     }
     return vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept);
   }
@@ -114,12 +117,14 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
       waitForMatrixResults(emit, *state.of(op).arch);
       SmallVector<Value> masked;
       for (auto [block, score] : llvm::enumerate(scores)) {
-        SmallVector<int64_t> keys;
+        auto place = [&](int64_t element) {
+          return layout->apply({{std::string(dims::Register), element}}, dims::Row);
+        };
+        int64_t base = place(block * kAccRegisters);
+        SmallVector<int64_t> places;
         for (int64_t i = 0; i != kAccRegisters; ++i)
-          keys.push_back(
-              layout->apply({{std::string(dims::Register), block * kAccRegisters + i}}, dims::Row));
-        Value kept = maskBlock(emit, score, keys, limit, /*isFirst=*/false);
-        masked.push_back(first ? maskBlock(emit, kept, keys, first, /*isFirst=*/true) : kept);
+          places.push_back(place(block * kAccRegisters + i) - base);
+        masked.push_back(maskBlock(emit, score, places, visibleBits(emit, base, limit, first)));
       }
       scf::YieldOp::create(emit, masked);
       emit.setInsertionPointToStart(branch.elseBlock());
