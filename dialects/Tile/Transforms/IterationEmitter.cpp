@@ -161,6 +161,17 @@ void IterationEmitter::dropIdleMasks(StepOp clone, Value tile, int64_t before, i
   }
 }
 
+/// Says of masks in a copy of a step that they rarely cut. Where they reach from both ends, as windows do, there may be
+/// no tile between.
+void IterationEmitter::markRareMasks(StepOp clone) {
+  clone.walk([&](MaskOpInterface mask) {
+    SmallVector<TileBound> bounds = mask.getTileBounds();
+    bool isOneSided = llvm::all_of(bounds, [&](const TileBound &bound) { return bound.side == bounds.front().side; });
+    if (isOneSided && loop.wholeWithin(bounds, mask.getTileExtent()))
+      mask->setAttr(kRarelyCuts, UnitAttr::get(mask->getContext()));
+  });
+}
+
 void IterationEmitter::emitStep(ImplicitLocOpBuilder &builder, const PlacedStep &step, const IterationCopy &copy) {
   IRMapping mapping;
   Value tile = copy.tile(builder, step.offset);
@@ -174,6 +185,8 @@ void IterationEmitter::emitStep(ImplicitLocOpBuilder &builder, const PlacedStep 
   auto clone = cast<StepOp>(builder.clone(*source, mapping));
   assignSlots(builder, clone, step, copy);
   dropIdleMasks(clone, tile, copy.tilesBefore(step.offset), copy.tilesAfter(step.offset));
+  if (copy.isMostlyWhole)
+    markRareMasks(clone);
   for (auto [original, result] : llvm::zip_equal(source.getResults(), clone.getResults())) {
     versions[{original, step.offset}] = result;
     for (auto [index, yielded] : llvm::enumerate(yield.getValues()))

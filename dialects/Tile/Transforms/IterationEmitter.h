@@ -43,6 +43,8 @@ struct IterationCopy {
   std::function<bool(int64_t offset)> valid;
   /// How many tiles come before and after that of a step with this offset, at least.
   std::function<int64_t(int64_t offset)> tilesBefore, tilesAfter;
+  /// Whether the copy stands in a loop in which masks that reach some tiles from one end leave most tiles whole.
+  bool isMostlyWhole = false;
   /// What may stay in flight at the end of a cluster.
   std::function<AllowedInFlight(int64_t cluster)> allowed;
   /// Whether the copy has this cluster.
@@ -86,6 +88,7 @@ public:
 
 private:
   void dropIdleMasks(StepOp clone, Value tile, int64_t before, int64_t after);
+  void markRareMasks(StepOp clone);
   void assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const PlacedStep &step,
                    const IterationCopy &copy);
   int64_t stepsOfTile(llvm::ArrayRef<PlacedStep> steps);

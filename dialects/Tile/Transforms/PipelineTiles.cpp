@@ -49,6 +49,12 @@ using namespace hocket::tile;
 static constexpr int64_t kMostCutTurns = 64;
 
 namespace {
+/// Some of the steady iterations, in a loop of their own or not.
+struct SteadyPart {
+  TileMargins further;        ///< how many others come before and after, at least
+  bool isMostlyWhole = false; ///< whether masks that reach only some tiles from one end cut few of them
+};
+
 class LoopEmitter {
 public:
   LoopEmitter(ForTilesOp loop, const ScheduleModel &model)
@@ -69,8 +75,8 @@ private:
   void emitEntry(ImplicitLocOpBuilder &builder);
   IterationCopy prologueCopy(int64_t iteration) const;
   void emitPrologue(ImplicitLocOpBuilder &builder);
-  void emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll, TileMargins further = {});
-  void emitSteady(ImplicitLocOpBuilder &builder, Value begin, Value end, int64_t unroll, TileMargins further = {});
+  void emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll, const SteadyPart &part = {});
+  void emitSteady(ImplicitLocOpBuilder &builder, Value begin, Value end, int64_t unroll, const SteadyPart &part = {});
   void emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value turns, Value end, int64_t unroll);
   TileMargins cutTurns() const;
   void emitSteadyApart(ImplicitLocOpBuilder &builder, Value turns, Value end, int64_t unroll, TileMargins cut);
@@ -327,8 +333,8 @@ AllowedInFlight LoopEmitter::endAllowed(int64_t ahead, int64_t cluster, int64_t 
 }
 
 /// The copies of one pass through a steady loop whose first iteration is `induction`, counted from
-/// the first steady one, where so many `further` ones come before and after, at least.
-void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll, TileMargins further) {
+/// the first steady one.
+void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll, const SteadyPart &part) {
   Clusters clusters = scheduledClusters(model);
   for (int64_t copyIndex = 0; copyIndex != unroll; ++copyIndex) {
     int64_t base = copyIndex + model.firstSteady();
@@ -342,10 +348,11 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
       return (base + offset) % depth;
     };
     copy.valid = [](int64_t) { return true; };
-    copy.tilesBefore = [&](int64_t offset) { return base + offset + further.before; };
+    copy.tilesBefore = [&](int64_t offset) { return base + offset + part.further.before; };
     copy.tilesAfter = [&](int64_t offset) {
-      return model.endOffset() - offset + unroll - 1 - copyIndex + further.after;
+      return model.endOffset() - offset + unroll - 1 - copyIndex + part.further.after;
     };
+    copy.isMostlyWhole = part.isMostlyWhole;
     copy.allowed = [&](int64_t cluster) { return steadyAllowed(cluster); };
     iterations.emit(builder, clusters, copy);
     iterations.advance(/*prune=*/true);
@@ -354,7 +361,7 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
 
 /// Iterations `begin` to `end`, of which there is at least one, `unroll` at a time: a loop that tests at
 /// its end, so that nothing is copied on the way in and out.
-void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value begin, Value end, int64_t unroll, TileMargins further) {
+void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value begin, Value end, int64_t unroll, const SteadyPart &part) {
   SmallVector<Version> carried;
   SmallVector<Value> inits = {begin};
   for (auto &[version, value] : iterations.versions) {
@@ -369,7 +376,7 @@ void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value begin, Value e
   Value induction = body->getArgument(0);
   for (auto [version, value] : llvm::zip_equal(carried, body->getArguments().drop_front()))
     iterations.versions[version] = value;
-  emitSteadyCopies(builder, induction, unroll, further);
+  emitSteadyCopies(builder, induction, unroll, part);
   SmallVector<Value> next = {addConstant(builder, induction, unroll)};
   for (const Version &version : carried)
     next.push_back(iterations.versions.find(version)->second);
@@ -422,7 +429,7 @@ void LoopEmitter::emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value turns, Va
                                   int64_t unroll) {
   Value any =
       arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, turns, constant(builder, unroll));
-  emitBranch(builder, any, [&] { emitSteady(builder, constant(builder, 0), end, unroll); });
+  emitBranch(builder, any, [&] { emitSteady(builder, constant(builder, 0), end, unroll, {{}, /*isMostlyWhole=*/true}); });
 }
 
 /// How many of the steady iterations, from the first on and up to the last, have tiles that masks may cut, of masks that
@@ -444,9 +451,9 @@ TileMargins LoopEmitter::cutTurns() const {
 /// The steady iterations in up to three loops: the first and last of them, as many as `cut` says, have masks.
 void LoopEmitter::emitSteadyApart(ImplicitLocOpBuilder &builder, Value turns, Value end, int64_t unroll, TileMargins cut) {
   Value zero = constant(builder, 0);
-  auto emitPart = [&](Value begin, Value end, TileMargins further) {
+  auto emitPart = [&](Value begin, Value end, const SteadyPart &part) {
     Value any = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, begin, end);
-    emitBranch(builder, any, [&] { emitSteady(builder, begin, end, unroll, further); });
+    emitBranch(builder, any, [&] { emitSteady(builder, begin, end, unroll, part); });
   };
   // Whole turns of the unrolled loop.
   int64_t before = llvm::alignTo(cut.before, unroll);
@@ -462,7 +469,7 @@ void LoopEmitter::emitSteadyApart(ImplicitLocOpBuilder &builder, Value turns, Va
   }
   if (before != 0)
     emitPart(zero, first, {});
-  emitPart(first, last, {before, cut.after});
+  emitPart(first, last, {{before, cut.after}, /*isMostlyWhole=*/true});
   if (cut.after != 0)
     emitPart(last, end, {});
 }

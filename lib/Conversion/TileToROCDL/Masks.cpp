@@ -107,8 +107,9 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     }
 
     ValueRange scores = adaptor.getScores();
-    // The last key cuts one tile, a diagonal as many as there are rows.
-    if (!op.getDiagonal())
+    // The last key cuts one tile, a diagonal as many as there are rows: few of a loop, but in front of it and behind it
+    // there may be no others.
+    if (!op.getDiagonal() || op->hasAttr(tile::kRarelyCuts))
       cuts = emit.rare(cuts);
     auto branch = scf::IfOp::create(emit, scores.getTypes(), cuts, /*withElse=*/true);
     {
