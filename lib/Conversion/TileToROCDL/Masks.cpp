@@ -14,26 +14,21 @@ using namespace hocket;
 using namespace hocket::lowering;
 
 static LLVM::InlineAsmOp inlineAsm(Emitter &emit, Type result, ValueRange operands, StringRef text,
-                                   StringRef constraints) {
+                                   StringRef constraints, bool hasSideEffects) {
   return LLVM::InlineAsmOp::create(
-      emit, TypeRange(result), operands, text, constraints,
-      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      emit, TypeRange(result), operands, text, constraints, hasSideEffects,
+      /*is_align_stack=*/false, LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
 }
 
-void hocket::lowering::waitForMatrixResults(Emitter &emit, const ArchInfo &arch) {
-  const MfmaInfo *mfma = arch.findMfma(MfmaType::BF16, kShape.m, kShape.n);
-  const MfmaHazard *hazard = mfma ? arch.hazards.forPasses(mfma->passes) : nullptr;
-  int64_t states = hazard ? hazard->resultToUse : 0;
-  for (; states > 0; states -= arch.maxNop)
-    ROCDL::SNopOp::create(emit, emit.getI16IntegerAttr(std::min<int64_t>(states, arch.maxNop) - 1));
-}
-
 namespace {
-/// The boundary tile's masks are inline assembly, which LLVM does not pad: in front stand the wait states behind the
-/// matrix instruction that wrote the scores (docs/CodeGeneration.md).
+/// What a lane sees of a boundary tile is bits, and each bit a whole mask (docs/CodeGeneration.md). What reads the scores
+/// LLVM knows, so that it pads the wait states behind the matrix instruction that wrote them.
 struct MaskPattern : TilePattern<tile::MaskOp> {
   using TilePattern::TilePattern;
+
+  /// Masks of so many elements lie in registers at a time.
+  static constexpr size_t kMasksAtOnce = 4;
 
   /// Bit p says whether this lane sees the key of place p in a block that begins at place `base`: up to place `last`,
   /// and from `first` on, where there is one. Places stay below 31, so that no shift is by 32.
@@ -51,18 +46,40 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     return arith::AndIOp::create(emit, bits, from);
   }
 
-  /// `score` with -inf where the bit of the element's place in `visible` is 0. A bit field is a whole mask by its sign,
-  /// so that two vector instructions do what a compare and a select do with two wait states between them. One statement
-  /// an element: with several, tied together, LLVM's register allocator runs out of registers.
-  static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> places, Value visible) {
-    Value hidden = emit.f32(-std::numeric_limits<float>::infinity());
-    Type type = LLVM::LLVMStructType::getLiteral(emit.getContext(), {emit.getF32Type(), emit.getI32Type()});
-    SmallVector<Value> kept;
+  /// Each bit of `visible` at `places` as a whole mask: a bit field by its sign. In inline assembly, since LLVM would make
+  /// compares and selects of it, with wait states between them.
+  static SmallVector<Value> wholeMasks(Emitter &emit, Value visible, ArrayRef<int64_t> places) {
+    std::string text, constraints;
     for (auto [i, place] : llvm::enumerate(places)) {
-      std::string text = "v_bfe_i32 $1, $2, " + std::to_string(place) + ", 1\nv_bfi_b32 $0, $1, $4, $3";
-      SmallVector<Value> operands = {visible, hidden, emit.element(score, i)};
-      auto statement = inlineAsm(emit, type, operands, text, "=v,=&v,v,s,v");
-      kept.push_back(LLVM::ExtractValueOp::create(emit, statement.getResult(0), ArrayRef<int64_t>{0}));
+      bool isLast = i + 1 == places.size();
+      text += "v_bfe_i32 $" + std::to_string(i) + ", $" + std::to_string(places.size()) + ", " + std::to_string(place) +
+              (isLast ? ", 1" : ", 1\n");
+      constraints += isLast ? "=v,v" : "=&v,";
+    }
+    auto type = LLVM::LLVMStructType::getLiteral(emit.getContext(), SmallVector<Type>(places.size(), emit.getI32Type()));
+    auto statement = inlineAsm(emit, type, ValueRange(visible), text, constraints, /*hasSideEffects=*/false);
+    SmallVector<Value> masks;
+    for (size_t i = 0; i != places.size(); ++i)
+      masks.push_back(LLVM::ExtractValueOp::create(emit, statement.getResult(0), ArrayRef<int64_t>{int64_t(i)}));
+    return masks;
+  }
+
+  /// `score` with -inf where the bit of the element's place in `visible` is 0: an insertion of bits for each element. The
+  /// next masks are made in front of the last insertion, since LLVM has what is written by a statement wait for a state.
+  static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> places, Value visible) {
+    Value hidden = emit.i32(llvm::bit_cast<int32_t>(-std::numeric_limits<float>::infinity()));
+    Value ones = emit.i32(-1);
+    SmallVector<Value> kept, masks;
+    for (auto [i, place] : llvm::enumerate(places)) {
+      if (i == 0)
+        masks = wholeMasks(emit, visible, places.take_front(kMasksAtOnce));
+      Value mask = masks[i];
+      if ((i + 1) % kMasksAtOnce == 0 && i + 1 != places.size())
+        llvm::append_range(masks, wholeMasks(emit, visible, places.slice(i + 1, kMasksAtOnce)));
+      Value bits = LLVM::BitcastOp::create(emit, emit.getI32Type(), emit.element(score, i));
+      Value seen = arith::AndIOp::create(emit, bits, mask);
+      Value rest = arith::AndIOp::create(emit, arith::XOrIOp::create(emit, mask, ones), hidden);
+      kept.push_back(LLVM::BitcastOp::create(emit, emit.getF32Type(), arith::OrIOp::create(emit, seen, rest)));
     }
     return vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept);
   }
@@ -79,7 +96,7 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     Value lane = state.of(op).lane;
     Value firstKey = emit.mul(adaptor.getTile().front(), emit.i32(frag.getRows()));
     if (op->hasAttr(tile::kFoundInPlace))
-      firstKey = inlineAsm(emit, firstKey.getType(), ValueRange(firstKey), "", "=s,0").getResult(0);
+      firstKey = inlineAsm(emit, firstKey.getType(), ValueRange(firstKey), "", "=s,0", /*hasSideEffects=*/true).getResult(0);
     Value uniformLast = arith::SubIOp::create(emit, adaptor.getBelow().front(), emit.i32(1));
     Value last = uniformLast;
     if (op.getDiagonal()) {
@@ -115,7 +132,6 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     {
       OpBuilder::InsertionGuard guard(emit);
       emit.setInsertionPointToStart(branch.thenBlock());
-      waitForMatrixResults(emit, *state.of(op).arch);
       SmallVector<Value> masked;
       for (auto [block, score] : llvm::enumerate(scores)) {
         auto place = [&](int64_t element) {

@@ -50,16 +50,22 @@ tile.kernel @exp2(%scale: f32) target("gfx950") waves(1) {
 // -----
 
 // A tile that no boundary cuts is left alone: the mask is one uniform branch. Behind it are the bits of what a lane sees,
-// of the 28 places of its 16 elements in a block, and for each element one of them as a whole mask.
+// of the 28 places of its 16 elements in a block, and for each element one of them as a whole mask, four at a time: the
+// next four in front of the last insertion.
 // CHECK-LABEL: llvm.func @mask
 // CHECK: %[[CUTS:.*]] = arith.cmpi sgt
 // CHECK: %[[RARE:.*]] = llvm.intr.expect %[[CUTS]], %false
 // CHECK: scf.if %[[RARE]]
-// CHECK-NEXT: rocdl.s.nop 11
 // CHECK: arith.maxsi
 // CHECK: arith.minsi
 // CHECK: arith.shli
-// CHECK-COUNT-32: llvm.inline_asm has_side_effects asm_dialect = att "v_bfe_i32 $1, $2, {{[0-9]+}}, 1\0Av_bfi_b32 $0, $1, $4, $3", "=v,=&v,v,s,v"
+// CHECK: llvm.inline_asm asm_dialect = att "v_bfe_i32 $0, $4, 0, 1\0Av_bfe_i32 $1, $4, 1, 1\0Av_bfe_i32 $2, $4, 2, 1\0Av_bfe_i32 $3, $4, 3, 1", "=&v,=&v,=&v,=v,v"
+// CHECK-COUNT-3: arith.ori
+// CHECK: v_bfe_i32 $0, $4, 8, 1
+// CHECK-COUNT-4: arith.ori
+// CHECK: v_bfe_i32 $0, $4, 16, 1
+// CHECK-COUNT-25: arith.ori
+// CHECK-NOT: arith.ori
 // CHECK: } else {
 // CHECK-NOT: inline_asm
 // CHECK: }
@@ -141,8 +147,8 @@ tile.kernel @diagonal_in_loop(%t: i32, %n: i32, %d: i32) target("gfx950") waves(
 // CHECK: arith.shli %c1
 // CHECK: arith.shli %c-1
 // CHECK: arith.andi
-// CHECK-COUNT-16: v_bfi_b32
-// CHECK-NOT: v_bfi_b32
+// CHECK-COUNT-16: arith.ori
+// CHECK-NOT: arith.ori
 tile.kernel @above(%t: i32, %n: i32, %a: i32) target("gfx950") waves(1) {
   %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
   %m = tile.mask %s tile(%t) below(%n) above(%a) : !tile.frag<32x32xf32, acc>
