@@ -28,7 +28,7 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
   using TilePattern::TilePattern;
 
   /// Masks of so many elements lie in registers at a time.
-  static constexpr size_t kMasksAtOnce = 4;
+  static constexpr size_t kMasksAtOnce = 2;
 
   /// Bit p says whether this lane sees the key of place p in a block that begins at place `base`: up to place `last`,
   /// and from `first` on, where there is one. Places stay below 31, so that no shift is by 32.

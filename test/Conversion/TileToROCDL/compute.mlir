@@ -50,8 +50,8 @@ tile.kernel @exp2(%scale: f32) target("gfx950") waves(1) {
 // -----
 
 // A tile that no boundary cuts is left alone: the mask is one uniform branch. Behind it are the bits of what a lane sees,
-// of the 28 places of its 16 elements in a block, and for each element one of them as a whole mask, four at a time: the
-// next four in front of the last insertion.
+// of the 28 places of its 16 elements in a block, and for each element one of them as a whole mask, two at a time: the
+// next two in front of the last insertion.
 // CHECK-LABEL: llvm.func @mask
 // CHECK: %[[CUTS:.*]] = arith.cmpi sgt
 // CHECK: %[[RARE:.*]] = llvm.intr.expect %[[CUTS]], %false
@@ -59,12 +59,12 @@ tile.kernel @exp2(%scale: f32) target("gfx950") waves(1) {
 // CHECK: arith.maxsi
 // CHECK: arith.minsi
 // CHECK: arith.shli
-// CHECK: llvm.inline_asm asm_dialect = att "v_bfe_i32 $0, $4, 0, 1\0Av_bfe_i32 $1, $4, 1, 1\0Av_bfe_i32 $2, $4, 2, 1\0Av_bfe_i32 $3, $4, 3, 1", "=&v,=&v,=&v,=v,v"
-// CHECK-COUNT-3: arith.ori
-// CHECK: v_bfe_i32 $0, $4, 8, 1
-// CHECK-COUNT-4: arith.ori
-// CHECK: v_bfe_i32 $0, $4, 16, 1
-// CHECK-COUNT-25: arith.ori
+// CHECK: llvm.inline_asm asm_dialect = att "v_bfe_i32 $0, $2, 0, 1\0Av_bfe_i32 $1, $2, 1, 1", "=&v,=v,v"
+// CHECK: arith.ori
+// CHECK: v_bfe_i32 $0, $2, 2, 1
+// CHECK-COUNT-2: arith.ori
+// CHECK: v_bfe_i32 $0, $2, 8, 1
+// CHECK-COUNT-29: arith.ori
 // CHECK-NOT: arith.ori
 // CHECK: } else {
 // CHECK-NOT: inline_asm
