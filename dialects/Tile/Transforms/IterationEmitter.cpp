@@ -331,3 +331,39 @@ void IterationEmitter::emit(ImplicitLocOpBuilder &builder, const Clusters &clust
     emitClusterEnd(builder, clusters, cluster, copy);
   }
 }
+
+/// Whether there is all that the step uses of its tile.
+bool IterationEmitter::isReady(const PlacedStep &step) {
+  StepOp source = step.op;
+  WalkResult found = source.walk([&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      auto producer = operand.getDefiningOp<StepOp>();
+      bool isOfLoop = (producer && producer != source) || llvm::is_contained(loop.getCarried(), operand);
+      if (isOfLoop && !versions.contains({operand, step.offset}))
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return !found.wasInterrupted();
+}
+
+/// Whether it branches on what only few tiles do, and would cut what it stands in.
+static bool rescales(const PlacedStep &step) {
+  return StepOp(step.op).walk([](RescaleOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+void IterationEmitter::emitJoined(ImplicitLocOpBuilder &builder, const Clusters &clusters, const IterationCopy &copy) {
+  SmallVector<PlacedStep> steps;
+  for (ArrayRef<PlacedStep> cluster : clusters)
+    llvm::copy_if(cluster, std::back_inserter(steps), [&](const PlacedStep &step) { return copy.valid(step.offset); });
+  bool reads = readsLds(steps);
+  EnterOp::create(builder, ClusterKind::Compute, /*priority=*/IntegerAttr(), builder.getStringAttr("stream"));
+  while (!steps.empty()) {
+    auto next = llvm::find_if(steps, [&](const PlacedStep &step) { return rescales(step) && isReady(step); });
+    next = next == steps.end() ? steps.begin() : next;
+    emitStep(builder, *next, copy);
+    steps.erase(next);
+  }
+  if (reads)
+    emitAwait(builder, std::nullopt, /*reads=*/true);
+}

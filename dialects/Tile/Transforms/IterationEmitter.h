@@ -78,6 +78,9 @@ public:
   /// priorities and order.
   void emit(ImplicitLocOpBuilder &builder, const Clusters &clusters, const IterationCopy &copy,
             bool scheduled = true);
+  /// Writes one as a single cluster, for waves that meet nowhere in it: products are issued while what others of them need
+  /// is read and computed. What rescales comes as early as it can, since nothing is interleaved across its branch.
+  void emitJoined(ImplicitLocOpBuilder &builder, const Clusters &clusters, const IterationCopy &copy);
   /// Writes one step of it alone.
   void emitStep(ImplicitLocOpBuilder &builder, const PlacedStep &step, const IterationCopy &copy);
 
@@ -100,6 +103,7 @@ private:
   void emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster,
                       const IterationCopy &copy);
   bool isLive(const Version &version);
+  bool isReady(const PlacedStep &step);
 
   ForTilesOp loop;
   const ScheduleModel &model;

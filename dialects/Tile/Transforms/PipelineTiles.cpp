@@ -13,7 +13,7 @@
 //               left at most; slots at run time
 //   last        the iteration in which the last tile is needed first; straight-line, in one branch
 //               with steady and remainder, since the prologue may have done it
-//   epilogue    iterations in which some steps have run out of tiles; straight-line
+//   epilogue    iterations in which some steps have run out of tiles; straight-line, each one cluster where nobody meets
 //
 // and a plain loop without overlap, or a single tile, for shorter ones. Steps that only bring tiles
 // run past the last of them, where there is nothing to bring. One iteration of any of them is
@@ -21,6 +21,7 @@
 #include "Entry.h"
 #include "IterationEmitter.h"
 
+#include "Tile/IR/Interleave.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/IR/WorkItems.h"
 #include "Tile/Transforms/Passes.h"
@@ -95,6 +96,7 @@ private:
   SmallVector<int64_t> accesses(int64_t ahead) const;
   IterationCopy endCopy(int64_t ahead, int64_t fewest) const;
   void emitLast(ImplicitLocOpBuilder &builder);
+  bool joinsEpilogue() const;
   void emitEpilogue(ImplicitLocOpBuilder &builder);
 
   AllowedInFlight steadyAllowed(int64_t cluster) const;
@@ -575,12 +577,24 @@ SmallVector<int64_t> LoopEmitter::accesses(int64_t ahead) const {
   return clusters;
 }
 
+/// Whether an iteration of the epilogue is one cluster. Not where a wave may leave out what it sees nothing of, or LLVM
+/// is to order a cluster.
+bool LoopEmitter::joinsEpilogue() const {
+  if (!endsFreely || joinsItems || model.groups() != 1 || !ForTilesOp(loop).getSeen().empty())
+    return false;
+  for (int64_t cluster = 0; cluster != model.clusters(); ++cluster)
+    for (ClusterOp part : model.partsOf(cluster))
+      if (Interleave::of(part.getInterleave().value_or(StringRef())).none)
+        return false;
+  return true;
+}
+
 /// Iterations in which some steps have run out of tiles. Where all tiles are in LDS when they begin,
 /// nobody waits for anybody in them, but that the first of two groups must not read before the second,
 /// which is one barrier late, has waited for what it fetched.
 void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {
   Clusters clusters = scheduledClusters(model);
-  bool isOwed = model.groups() == 2;
+  bool isOwed = model.groups() == 2, isJoined = joinsEpilogue();
   for (int64_t ahead = -model.lastNeeded(); ahead < -model.firstOffset(); ++ahead) {
     IterationCopy copy = endCopy(ahead, model.minimumTiles());
     if (joinsItems)
@@ -595,7 +609,10 @@ void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {
       if (isOwed && !touching.empty() && touching.front() == 0)
         BarrierOp::create(builder, builder.getI64IntegerAttr(0));
     }
-    iterations.emit(builder, clusters, copy);
+    if (isJoined)
+      iterations.emitJoined(builder, clusters, copy);
+    else
+      iterations.emit(builder, clusters, copy);
     iterations.advance(/*prune=*/false);
     isOwed &= !endsFreely || touching.empty();
   }
