@@ -64,14 +64,21 @@ static bool hasKind(ArrayRef<Operation *> ops, function_ref<bool(IssueKind)> wan
   return llvm::any_of(ops, [&](Operation *op) { return wanted(issueKind(op)); });
 }
 
+/// Whether `ops` read LDS or fetch, and compute, and add nothing to memory.
+static bool movesBesideWork(ArrayRef<Operation *> ops) {
+  bool reads = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Read; });
+  bool computes = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Trans; });
+  return reads && computes && llvm::none_of(ops, addsToMemory);
+}
+
 /// Reorders `ops`, which are neighbours as far as values go, in front of `end`.
 static void reorder(ArrayRef<Operation *> ops, Operation *end, const tile::Interleave &how) {
   bool mfmas = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
   bool others = hasKind(
       ops, [](IssueKind kind) { return kind != IssueKind::Free && kind != IssueKind::Mfma; });
-  if (!mfmas || !others)
+  if (!others || (!mfmas && !movesBesideWork(ops)))
     return;
-  Groups groups = scheduleAroundMfmas(ops, how);
+  Groups groups = mfmas ? scheduleAroundMfmas(ops, how) : scheduleWithoutMfmas(ops);
   for (auto [index, group] : llvm::enumerate(groups)) {
     for (Operation *op : group)
       op->moveBefore(end);
@@ -217,7 +224,7 @@ static void scheduleCluster(Cluster cluster) {
   bool isOurs = cluster.isCompute() && !how.none;
   if (isOurs && how.across)
     fillBeforeBranches(cluster.ops, how);
-  if (isOurs && mfmas)
+  if (isOurs)
     scheduleStretches(cluster, end, how);
   // Without products, beneath which to put them, only where other waves compute at the same time.
   if (isOurs && (mfmas || !cluster.allMeet))
