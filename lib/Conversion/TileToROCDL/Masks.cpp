@@ -64,10 +64,17 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     return masks;
   }
 
+  /// -inf, in a scalar register while it is needed: LLVM would keep it in one for the whole kernel. That the statement may
+  /// write to memory keeps LLVM from moving what is read from LDS in front of the branch, and of a barrier, behind it.
+  static Value infinityInPlace(Emitter &emit) {
+    return inlineAsm(emit, emit.getI32Type(), ValueRange(), "s_mov_b32 $0, 0xff800000", "=s", /*hasSideEffects=*/true)
+        .getResult(0);
+  }
+
   /// `score` with -inf where the bit of the element's place in `visible` is 0: an insertion of bits for each element. The
   /// next masks are made in front of the last insertion, since LLVM has what is written by a statement wait for a state.
   static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> places, Value visible) {
-    Value hidden = emit.i32(llvm::bit_cast<int32_t>(-std::numeric_limits<float>::infinity()));
+    Value hidden = infinityInPlace(emit);
     Value ones = emit.i32(-1);
     SmallVector<Value> kept, masks;
     for (auto [i, place] : llvm::enumerate(places)) {

@@ -59,6 +59,7 @@ tile.kernel @exp2(%scale: f32) target("gfx950") waves(1) {
 // CHECK: arith.maxsi
 // CHECK: arith.minsi
 // CHECK: arith.shli
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "s_mov_b32 $0, 0xff800000", "=s"
 // CHECK: llvm.inline_asm asm_dialect = att "v_bfe_i32 $0, $2, 0, 1\0Av_bfe_i32 $1, $2, 1, 1", "=&v,=v,v"
 // CHECK: arith.ori
 // CHECK: v_bfe_i32 $0, $2, 2, 1
