@@ -179,15 +179,24 @@ static void awaitScalarLoads(const Cluster &cluster, Operation *end) {
       pin(op->getResult(0), "=s,0", end, [&](OpOperand &use) { return leaves(inside, use); });
 }
 
-/// Keeps what is read from LDS in the cluster where only a branch behind it uses that: LLVM knows of
+/// The first branch from `end` on, in its block.
+static Operation *branchBehind(Operation *end) {
+  Operation *op = end;
+  while (op && op->getNumRegions() == 0)
+    op = op->getNextNode();
+  return op;
+}
+
+/// Keeps what is read from LDS in the cluster where only a branch behind it, or what follows one, uses that: LLVM knows of
 /// no reason why it should not be read there, but another wave may have overwritten it by then. An
 /// empty statement that may write to any memory is one.
 static void keepReadsForBranches(const Cluster &cluster, Operation *end) {
   llvm::DenseSet<Value> read;
+  Operation *branch = branchBehind(end);
   auto isForBranch = [&](Operation *op) {
     return llvm::any_of(op->getUsers(), [&](Operation *user) {
       Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
-      return !here || (here != user && !here->isBeforeInBlock(end));
+      return !here || (here != user && !here->isBeforeInBlock(end)) || (branch && branch->isBeforeInBlock(here));
     });
   };
   for (Operation *op : cluster.ops) {

@@ -64,8 +64,7 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     return masks;
   }
 
-  /// -inf, in a scalar register while it is needed: LLVM would keep it in one for the whole kernel. That the statement may
-  /// write to memory keeps LLVM from moving what is read from LDS in front of the branch, and of a barrier, behind it.
+  /// -inf, in a scalar register while it is needed: LLVM would keep it in one for the whole kernel.
   static Value infinityInPlace(Emitter &emit) {
     return inlineAsm(emit, emit.getI32Type(), ValueRange(), "s_mov_b32 $0, 0xff800000", "=s", /*hasSideEffects=*/true)
         .getResult(0);

@@ -430,3 +430,38 @@ llvm.func @without_products(%lds: !llvm.ptr<3>, %x: f32) -> !llvm.struct<(f32, v
   %2 = llvm.insertvalue %s, %1[2] : !llvm.struct<(f32, vector<8xbf16>, vector<8xbf16>)>
   llvm.return %2 : !llvm.struct<(f32, vector<8xbf16>, vector<8xbf16>)>
 }
+
+// -----
+
+// What a branch behind the cluster uses, or what follows one, is read in the cluster, and not behind its barrier: LLVM
+// moves loads past barriers into blocks that use them.
+// CHECK-LABEL: llvm.func @read_for_behind_a_branch
+// CHECK: llvm.load
+// CHECK: llvm.inline_asm has_side_effects {{.*}} "", "~{memory}"
+// CHECK: rocdl.s.barrier
+// CHECK: scf.if
+// CHECK-LABEL: llvm.func @read_for_no_branch
+// CHECK-NOT: ~{memory}
+// CHECK: llvm.return
+llvm.func @read_for_behind_a_branch(%lds: !llvm.ptr<3>, %x: f32, %c: i1) -> f32 {
+  rocdl.sched.barrier 0 {tile.cluster = "compute"}
+  %r = llvm.load %lds : !llvm.ptr<3> -> f32
+  rocdl.sched.barrier 0
+  rocdl.s.barrier
+  %y = scf.if %c -> f32 {
+    %e = rocdl.exp2 %x f32 -> f32
+    scf.yield %e : f32
+  } else {
+    scf.yield %x : f32
+  }
+  %z = llvm.fadd %y, %r : f32
+  llvm.return %z : f32
+}
+llvm.func @read_for_no_branch(%lds: !llvm.ptr<3>, %x: f32) -> f32 {
+  rocdl.sched.barrier 0 {tile.cluster = "compute"}
+  %r = llvm.load %lds : !llvm.ptr<3> -> f32
+  rocdl.sched.barrier 0
+  rocdl.s.barrier
+  %z = llvm.fadd %x, %r : f32
+  llvm.return %z : f32
+}
