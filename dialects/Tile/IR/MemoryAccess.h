@@ -28,6 +28,10 @@ inline constexpr llvm::StringLiteral kFoundInPlace = "tile.found_in_place";
 /// of those in front of the last is true of them.
 inline constexpr llvm::StringLiteral kRisesWithLoop = "tile.rises_with_loop";
 
+/// The attribute of a mask in a loop of which it cuts only some of the first or of the last tiles: code for those lies
+/// apart.
+inline constexpr llvm::StringLiteral kRarelyCuts = "tile.rarely_cuts";
+
 /// A load, a store or an addition, whichever it is.
 struct MemoryAccess {
   mlir::Operation *op = nullptr;

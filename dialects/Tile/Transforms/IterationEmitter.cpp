@@ -161,6 +161,17 @@ void IterationEmitter::dropIdleMasks(StepOp clone, Value tile, int64_t before, i
   }
 }
 
+/// Says of masks in a copy of a step that they rarely cut. Where they reach from both ends, as windows do, there may be
+/// no tile between.
+void IterationEmitter::markRareMasks(StepOp clone) {
+  clone.walk([&](MaskOpInterface mask) {
+    SmallVector<TileBound> bounds = mask.getTileBounds();
+    bool isOneSided = llvm::all_of(bounds, [&](const TileBound &bound) { return bound.side == bounds.front().side; });
+    if (isOneSided && loop.wholeWithin(bounds, mask.getTileExtent()))
+      mask->setAttr(kRarelyCuts, UnitAttr::get(mask->getContext()));
+  });
+}
+
 void IterationEmitter::emitStep(ImplicitLocOpBuilder &builder, const PlacedStep &step, const IterationCopy &copy) {
   IRMapping mapping;
   Value tile = copy.tile(builder, step.offset);
@@ -174,6 +185,8 @@ void IterationEmitter::emitStep(ImplicitLocOpBuilder &builder, const PlacedStep 
   auto clone = cast<StepOp>(builder.clone(*source, mapping));
   assignSlots(builder, clone, step, copy);
   dropIdleMasks(clone, tile, copy.tilesBefore(step.offset), copy.tilesAfter(step.offset));
+  if (copy.isMostlyWhole)
+    markRareMasks(clone);
   for (auto [original, result] : llvm::zip_equal(source.getResults(), clone.getResults())) {
     versions[{original, step.offset}] = result;
     for (auto [index, yielded] : llvm::enumerate(yield.getValues()))
@@ -317,4 +330,40 @@ void IterationEmitter::emit(ImplicitLocOpBuilder &builder, const Clusters &clust
     }
     emitClusterEnd(builder, clusters, cluster, copy);
   }
+}
+
+/// Whether there is all that the step uses of its tile.
+bool IterationEmitter::isReady(const PlacedStep &step) {
+  StepOp source = step.op;
+  WalkResult found = source.walk([&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      auto producer = operand.getDefiningOp<StepOp>();
+      bool isOfLoop = (producer && producer != source) || llvm::is_contained(loop.getCarried(), operand);
+      if (isOfLoop && !versions.contains({operand, step.offset}))
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return !found.wasInterrupted();
+}
+
+/// Whether it branches on what only few tiles do, and would cut what it stands in.
+static bool rescales(const PlacedStep &step) {
+  return StepOp(step.op).walk([](RescaleOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+void IterationEmitter::emitJoined(ImplicitLocOpBuilder &builder, const Clusters &clusters, const IterationCopy &copy) {
+  SmallVector<PlacedStep> steps;
+  for (ArrayRef<PlacedStep> cluster : clusters)
+    llvm::copy_if(cluster, std::back_inserter(steps), [&](const PlacedStep &step) { return copy.valid(step.offset); });
+  bool reads = readsLds(steps);
+  EnterOp::create(builder, ClusterKind::Compute, /*priority=*/IntegerAttr(), builder.getStringAttr("stream"));
+  while (!steps.empty()) {
+    auto next = llvm::find_if(steps, [&](const PlacedStep &step) { return rescales(step) && isReady(step); });
+    next = next == steps.end() ? steps.begin() : next;
+    emitStep(builder, *next, copy);
+    steps.erase(next);
+  }
+  if (reads)
+    emitAwait(builder, std::nullopt, /*reads=*/true);
 }

@@ -43,6 +43,8 @@ struct IterationCopy {
   std::function<bool(int64_t offset)> valid;
   /// How many tiles come before and after that of a step with this offset, at least.
   std::function<int64_t(int64_t offset)> tilesBefore, tilesAfter;
+  /// Whether the copy stands in a loop in which masks that reach some tiles from one end leave most tiles whole.
+  bool isMostlyWhole = false;
   /// What may stay in flight at the end of a cluster.
   std::function<AllowedInFlight(int64_t cluster)> allowed;
   /// Whether the copy has this cluster.
@@ -76,6 +78,9 @@ public:
   /// priorities and order.
   void emit(ImplicitLocOpBuilder &builder, const Clusters &clusters, const IterationCopy &copy,
             bool scheduled = true);
+  /// Writes one as a single cluster, for waves that meet nowhere in it: products are issued while what others of them need
+  /// is read and computed. What rescales comes as early as it can, since nothing is interleaved across its branch.
+  void emitJoined(ImplicitLocOpBuilder &builder, const Clusters &clusters, const IterationCopy &copy);
   /// Writes one step of it alone.
   void emitStep(ImplicitLocOpBuilder &builder, const PlacedStep &step, const IterationCopy &copy);
 
@@ -86,6 +91,7 @@ public:
 
 private:
   void dropIdleMasks(StepOp clone, Value tile, int64_t before, int64_t after);
+  void markRareMasks(StepOp clone);
   void assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const PlacedStep &step,
                    const IterationCopy &copy);
   int64_t stepsOfTile(llvm::ArrayRef<PlacedStep> steps);
@@ -97,6 +103,7 @@ private:
   void emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster,
                       const IterationCopy &copy);
   bool isLive(const Version &version);
+  bool isReady(const PlacedStep &step);
 
   ForTilesOp loop;
   const ScheduleModel &model;

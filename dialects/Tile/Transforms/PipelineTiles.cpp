@@ -13,7 +13,7 @@
 //               left at most; slots at run time
 //   last        the iteration in which the last tile is needed first; straight-line, in one branch
 //               with steady and remainder, since the prologue may have done it
-//   epilogue    iterations in which some steps have run out of tiles; straight-line
+//   epilogue    iterations in which some steps have run out of tiles; straight-line, each one cluster where nobody meets
 //
 // and a plain loop without overlap, or a single tile, for shorter ones. Steps that only bring tiles
 // run past the last of them, where there is nothing to bring. One iteration of any of them is
@@ -21,6 +21,7 @@
 #include "Entry.h"
 #include "IterationEmitter.h"
 
+#include "Tile/IR/Interleave.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/IR/WorkItems.h"
 #include "Tile/Transforms/Passes.h"
@@ -49,6 +50,12 @@ using namespace hocket::tile;
 static constexpr int64_t kMostCutTurns = 64;
 
 namespace {
+/// Some of the steady iterations, in a loop of their own or not.
+struct SteadyPart {
+  TileMargins further;        ///< how many others come before and after, at least
+  bool isMostlyWhole = false; ///< whether masks that reach only some tiles from one end cut few of them
+};
+
 class LoopEmitter {
 public:
   LoopEmitter(ForTilesOp loop, const ScheduleModel &model)
@@ -69,8 +76,8 @@ private:
   void emitEntry(ImplicitLocOpBuilder &builder);
   IterationCopy prologueCopy(int64_t iteration) const;
   void emitPrologue(ImplicitLocOpBuilder &builder);
-  void emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll, TileMargins further = {});
-  void emitSteady(ImplicitLocOpBuilder &builder, Value begin, Value end, int64_t unroll, TileMargins further = {});
+  void emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll, const SteadyPart &part = {});
+  void emitSteady(ImplicitLocOpBuilder &builder, Value begin, Value end, int64_t unroll, const SteadyPart &part = {});
   void emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value turns, Value end, int64_t unroll);
   TileMargins cutTurns() const;
   void emitSteadyApart(ImplicitLocOpBuilder &builder, Value turns, Value end, int64_t unroll, TileMargins cut);
@@ -89,6 +96,7 @@ private:
   SmallVector<int64_t> accesses(int64_t ahead) const;
   IterationCopy endCopy(int64_t ahead, int64_t fewest) const;
   void emitLast(ImplicitLocOpBuilder &builder);
+  bool joinsEpilogue() const;
   void emitEpilogue(ImplicitLocOpBuilder &builder);
 
   AllowedInFlight steadyAllowed(int64_t cluster) const;
@@ -327,8 +335,8 @@ AllowedInFlight LoopEmitter::endAllowed(int64_t ahead, int64_t cluster, int64_t 
 }
 
 /// The copies of one pass through a steady loop whose first iteration is `induction`, counted from
-/// the first steady one, where so many `further` ones come before and after, at least.
-void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll, TileMargins further) {
+/// the first steady one.
+void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll, const SteadyPart &part) {
   Clusters clusters = scheduledClusters(model);
   for (int64_t copyIndex = 0; copyIndex != unroll; ++copyIndex) {
     int64_t base = copyIndex + model.firstSteady();
@@ -342,10 +350,11 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
       return (base + offset) % depth;
     };
     copy.valid = [](int64_t) { return true; };
-    copy.tilesBefore = [&](int64_t offset) { return base + offset + further.before; };
+    copy.tilesBefore = [&](int64_t offset) { return base + offset + part.further.before; };
     copy.tilesAfter = [&](int64_t offset) {
-      return model.endOffset() - offset + unroll - 1 - copyIndex + further.after;
+      return model.endOffset() - offset + unroll - 1 - copyIndex + part.further.after;
     };
+    copy.isMostlyWhole = part.isMostlyWhole;
     copy.allowed = [&](int64_t cluster) { return steadyAllowed(cluster); };
     iterations.emit(builder, clusters, copy);
     iterations.advance(/*prune=*/true);
@@ -354,7 +363,7 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
 
 /// Iterations `begin` to `end`, of which there is at least one, `unroll` at a time: a loop that tests at
 /// its end, so that nothing is copied on the way in and out.
-void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value begin, Value end, int64_t unroll, TileMargins further) {
+void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value begin, Value end, int64_t unroll, const SteadyPart &part) {
   SmallVector<Version> carried;
   SmallVector<Value> inits = {begin};
   for (auto &[version, value] : iterations.versions) {
@@ -369,7 +378,7 @@ void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value begin, Value e
   Value induction = body->getArgument(0);
   for (auto [version, value] : llvm::zip_equal(carried, body->getArguments().drop_front()))
     iterations.versions[version] = value;
-  emitSteadyCopies(builder, induction, unroll, further);
+  emitSteadyCopies(builder, induction, unroll, part);
   SmallVector<Value> next = {addConstant(builder, induction, unroll)};
   for (const Version &version : carried)
     next.push_back(iterations.versions.find(version)->second);
@@ -422,7 +431,7 @@ void LoopEmitter::emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value turns, Va
                                   int64_t unroll) {
   Value any =
       arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, turns, constant(builder, unroll));
-  emitBranch(builder, any, [&] { emitSteady(builder, constant(builder, 0), end, unroll); });
+  emitBranch(builder, any, [&] { emitSteady(builder, constant(builder, 0), end, unroll, {{}, /*isMostlyWhole=*/true}); });
 }
 
 /// How many of the steady iterations, from the first on and up to the last, have tiles that masks may cut, of masks that
@@ -444,9 +453,9 @@ TileMargins LoopEmitter::cutTurns() const {
 /// The steady iterations in up to three loops: the first and last of them, as many as `cut` says, have masks.
 void LoopEmitter::emitSteadyApart(ImplicitLocOpBuilder &builder, Value turns, Value end, int64_t unroll, TileMargins cut) {
   Value zero = constant(builder, 0);
-  auto emitPart = [&](Value begin, Value end, TileMargins further) {
+  auto emitPart = [&](Value begin, Value end, const SteadyPart &part) {
     Value any = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, begin, end);
-    emitBranch(builder, any, [&] { emitSteady(builder, begin, end, unroll, further); });
+    emitBranch(builder, any, [&] { emitSteady(builder, begin, end, unroll, part); });
   };
   // Whole turns of the unrolled loop.
   int64_t before = llvm::alignTo(cut.before, unroll);
@@ -462,7 +471,7 @@ void LoopEmitter::emitSteadyApart(ImplicitLocOpBuilder &builder, Value turns, Va
   }
   if (before != 0)
     emitPart(zero, first, {});
-  emitPart(first, last, {before, cut.after});
+  emitPart(first, last, {{before, cut.after}, /*isMostlyWhole=*/true});
   if (cut.after != 0)
     emitPart(last, end, {});
 }
@@ -568,12 +577,24 @@ SmallVector<int64_t> LoopEmitter::accesses(int64_t ahead) const {
   return clusters;
 }
 
+/// Whether an iteration of the epilogue is one cluster. Not where a wave may leave out what it sees nothing of, or LLVM
+/// is to order a cluster.
+bool LoopEmitter::joinsEpilogue() const {
+  if (!endsFreely || joinsItems || model.groups() != 1 || !ForTilesOp(loop).getSeen().empty())
+    return false;
+  for (int64_t cluster = 0; cluster != model.clusters(); ++cluster)
+    for (ClusterOp part : model.partsOf(cluster))
+      if (Interleave::of(part.getInterleave().value_or(StringRef())).none)
+        return false;
+  return true;
+}
+
 /// Iterations in which some steps have run out of tiles. Where all tiles are in LDS when they begin,
 /// nobody waits for anybody in them, but that the first of two groups must not read before the second,
 /// which is one barrier late, has waited for what it fetched.
 void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {
   Clusters clusters = scheduledClusters(model);
-  bool isOwed = model.groups() == 2;
+  bool isOwed = model.groups() == 2, isJoined = joinsEpilogue();
   for (int64_t ahead = -model.lastNeeded(); ahead < -model.firstOffset(); ++ahead) {
     IterationCopy copy = endCopy(ahead, model.minimumTiles());
     if (joinsItems)
@@ -588,7 +609,10 @@ void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {
       if (isOwed && !touching.empty() && touching.front() == 0)
         BarrierOp::create(builder, builder.getI64IntegerAttr(0));
     }
-    iterations.emit(builder, clusters, copy);
+    if (isJoined)
+      iterations.emitJoined(builder, clusters, copy);
+    else
+      iterations.emit(builder, clusters, copy);
     iterations.advance(/*prune=*/false);
     isOwed &= !endsFreely || touching.empty();
   }

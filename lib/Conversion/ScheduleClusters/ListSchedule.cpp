@@ -72,10 +72,10 @@ bool hocket::scheduling::isScalarLoad(Operation *op) {
   return pointer && pointer.getAddressSpace() == kConstantMemory && load.getInvariant();
 }
 
-static bool isAdd(Operation *op) { return isa<ROCDL::RawPtrBufferAtomicFaddOp>(op); }
+bool hocket::scheduling::addsToMemory(Operation *op) { return isa<ROCDL::RawPtrBufferAtomicFaddOp>(op); }
 
 /// Fetches, and what adds to memory, which gives nothing back either: their order among each other is kept.
-static bool isFetch(Operation *op) { return isa<ROCDL::RawPtrBufferLoadLdsOp>(op) || isAdd(op); }
+static bool isFetch(Operation *op) { return isa<ROCDL::RawPtrBufferLoadLdsOp>(op) || addsToMemory(op); }
 
 bool hocket::scheduling::isSchedulable(Operation *op, const tile::Interleave &how) {
   if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
@@ -179,6 +179,7 @@ public:
   Groups derived();
   Groups spread();
   Groups streamed();
+  Groups withoutMfmas();
   Groups patterned(ArrayRef<StringRef> slots);
   Groups amongReads();
 
@@ -353,7 +354,7 @@ SmallVector<unsigned> Scheduler::begin() {
     if (nodes[i].kind != IssueKind::Fetch)
       continue;
     memory.push_back(i);
-    if (!isAdd(ops[i]))
+    if (!addsToMemory(ops[i]))
       continue;
     ++adds;
     upToAdds = memory.size();
@@ -457,6 +458,20 @@ Groups Scheduler::streamed() {
   return std::move(groups);
 }
 
+/// Reads for later clusters and fetches evenly among vector instructions: a wave whose next read finds the queue of LDS
+/// full issues nothing at all. None near the end, which waits for them.
+Groups Scheduler::withoutMfmas() {
+  SmallVector<unsigned> order = ldsOrder();
+  for (auto [number, index] : llvm::enumerate(order)) {
+    emit(index);
+    unsigned left = order.size() - number, cost = remainingCost();
+    fillShadow(cost > kSpreadLatency ? (cost - kSpreadLatency) / left : 0);
+    closeGroup();
+  }
+  emitRest();
+  return std::move(groups);
+}
+
 Groups Scheduler::patterned(ArrayRef<StringRef> slots) {
   auto nextOf = [&](IssueKind kind) {
     return llvm::find_if(nodes, [&](const Node &node) { return !node.done && node.kind == kind; });
@@ -517,3 +532,5 @@ Groups hocket::scheduling::scheduleAroundMfmas(ArrayRef<Operation *> ops, const 
     return scheduler.streamed();
   return how.spread ? scheduler.spread() : scheduler.derived();
 }
+
+Groups hocket::scheduling::scheduleWithoutMfmas(ArrayRef<Operation *> ops) { return Scheduler(ops).withoutMfmas(); }

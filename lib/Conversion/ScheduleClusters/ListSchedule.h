@@ -28,6 +28,7 @@ enum class IssueKind {
 /// Whether the scalar unit loads what `op` does, from memory that nobody writes to.
 bool isScalarLoad(mlir::Operation *op);
 bool isMfma(mlir::Operation *op);
+bool addsToMemory(mlir::Operation *op);
 IssueKind issueKind(mlir::Operation *op);
 /// Cycles that one wave takes to issue `op`.
 unsigned issueCycles(mlir::Operation *op);
@@ -46,6 +47,8 @@ using Groups = llvm::SmallVector<llvm::SmallVector<mlir::Operation *>>;
 /// operation that uses or makes their values between them. Every operation is in exactly one group, after those whose
 /// results it uses.
 Groups scheduleAroundMfmas(llvm::ArrayRef<mlir::Operation *> ops, const tile::Interleave &how);
+/// The same for `ops` without matrix instructions: what LDS is asked for, evenly among vector instructions.
+Groups scheduleWithoutMfmas(llvm::ArrayRef<mlir::Operation *> ops);
 
 /// Orders `ops`, as above but without matrix instructions, so that what fetches need stands among the LDS reads in front of
 /// them. Reads and fetches keep their order.

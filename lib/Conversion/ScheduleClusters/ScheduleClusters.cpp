@@ -76,14 +76,20 @@ static void emitGroups(const Groups &groups, Operation *end) {
   }
 }
 
+/// Whether `ops` read LDS or fetch, and compute, and add nothing to memory.
+static bool movesBesideWork(ArrayRef<Operation *> ops) {
+  bool reads = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Read; });
+  bool computes = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Trans; });
+  return reads && computes && llvm::none_of(ops, addsToMemory);
+}
+
 /// Reorders `ops`, which are neighbours as far as values go, in front of `end`.
 static void reorder(ArrayRef<Operation *> ops, Operation *end, const tile::Interleave &how) {
   bool mfmas = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
   bool others = hasKind(
       ops, [](IssueKind kind) { return kind != IssueKind::Free && kind != IssueKind::Mfma; });
-  if (!mfmas || !others)
-    return;
-  emitGroups(scheduleAroundMfmas(ops, how), end);
+  if (others && (mfmas || movesBesideWork(ops)))
+    emitGroups(mfmas ? scheduleAroundMfmas(ops, how) : scheduleWithoutMfmas(ops), end);
 }
 
 /// Whether an instruction of the cluster uses a result of `op`, itself or renumbered.
@@ -216,15 +222,24 @@ static void awaitScalarLoads(const Cluster &cluster, Operation *end) {
       pin(op->getResult(0), "=s,0", end, [&](OpOperand &use) { return leaves(inside, use); });
 }
 
-/// Keeps what is read from LDS in the cluster where only a branch behind it uses that: LLVM knows of
+/// The first branch from `end` on, in its block.
+static Operation *branchBehind(Operation *end) {
+  Operation *op = end;
+  while (op && op->getNumRegions() == 0)
+    op = op->getNextNode();
+  return op;
+}
+
+/// Keeps what is read from LDS in the cluster where only a branch behind it, or what follows one, uses that: LLVM knows of
 /// no reason why it should not be read there, but another wave may have overwritten it by then. An
 /// empty statement that may write to any memory is one.
 static void keepReadsForBranches(const Cluster &cluster, Operation *end) {
   llvm::DenseSet<Value> read;
+  Operation *branch = branchBehind(end);
   auto isForBranch = [&](Operation *op) {
     return llvm::any_of(op->getUsers(), [&](Operation *user) {
       Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
-      return !here || (here != user && !here->isBeforeInBlock(end));
+      return !here || (here != user && !here->isBeforeInBlock(end)) || (branch && branch->isBeforeInBlock(here));
     });
   };
   for (Operation *op : cluster.ops) {
@@ -261,7 +276,7 @@ static void scheduleCluster(Cluster cluster) {
   bool isOurs = cluster.isCompute() && !how.none;
   if (isOurs && how.across)
     fillBeforeBranches(cluster.ops, how);
-  if (isOurs && mfmas)
+  if (isOurs)
     scheduleStretches(cluster, end, how);
   if (!cluster.isCompute())
     fillAmongReads(cluster, end);

@@ -232,11 +232,6 @@ mlir::Value bytesOfRows(Emitter &emit, mlir::Value extent, mlir::Value row, int6
 mlir::Value elementAddress(Emitter &emit, const ViewValues &view,
                            mlir::ArrayRef<mlir::Value> indices);
 
-/// Wait states between the matrix instruction that may have written a value last and the first instruction of
-/// a branch that reads it. Real s_nop: LLVM 22 looks for hazards backwards block by block, each
-/// once, and would leave out those of the way around the branch if the way through it looked short.
-void waitForMatrixResults(Emitter &emit, const ArchInfo &arch);
-
 /// The attribute of a kernel whose arguments that are used only behind its last loop are read there.
 inline constexpr llvm::StringLiteral kLateArguments = "tile.late_arguments";
 /// And of which those that a loop around its loops uses in each turn, beside them, are read in the turn.

@@ -14,52 +14,78 @@ using namespace hocket;
 using namespace hocket::lowering;
 
 static LLVM::InlineAsmOp inlineAsm(Emitter &emit, Type result, ValueRange operands, StringRef text,
-                                   StringRef constraints) {
+                                   StringRef constraints, bool hasSideEffects) {
   return LLVM::InlineAsmOp::create(
-      emit, TypeRange(result), operands, text, constraints,
-      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      emit, TypeRange(result), operands, text, constraints, hasSideEffects,
+      /*is_align_stack=*/false, LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
 }
 
-void hocket::lowering::waitForMatrixResults(Emitter &emit, const ArchInfo &arch) {
-  const MfmaInfo *mfma = arch.findMfma(MfmaType::BF16, kShape.m, kShape.n);
-  const MfmaHazard *hazard = mfma ? arch.hazards.forPasses(mfma->passes) : nullptr;
-  int64_t states = hazard ? hazard->resultToUse : 0;
-  for (; states > 0; states -= arch.maxNop)
-    ROCDL::SNopOp::create(emit, emit.getI16IntegerAttr(std::min<int64_t>(states, arch.maxNop) - 1));
-}
-
 namespace {
-/// The boundary tile's masks are inline assembly, which LLVM does not pad: it carries its own wait
-/// states (docs/CodeGeneration.md): two between a compare and its select, and those behind the
-/// matrix instruction that wrote the score.
+/// What a lane sees of a boundary tile is bits, and each bit a whole mask (docs/CodeGeneration.md). What reads the scores
+/// LLVM knows, so that it pads the wait states behind the matrix instruction that wrote them.
 struct MaskPattern : TilePattern<tile::MaskOp> {
   using TilePattern::TilePattern;
 
-  /// Integers below this are operands by themselves.
-  static constexpr int64_t kInlineConstants = 64;
+  /// Masks of so many elements lie in registers at a time.
+  static constexpr size_t kMasksAtOnce = 2;
 
-  /// `score` with -inf where the element's place is behind `limit`, or, with `isFirst`, in front of it. One statement an
-  /// element: with several, tied together, LLVM's register allocator runs out of registers. And into a scalar register
-  /// of LLVM's choice: to look up a clobbered `vcc` by name takes it milliseconds.
-  static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> places, Value limit,
-                         bool isFirst) {
-    Value hidden = emit.f32(-std::numeric_limits<float>::infinity());
-    Type type =
-        LLVM::LLVMStructType::getLiteral(emit.getContext(), {emit.getF32Type(), emit.getI64Type()});
-    std::string compare = isFirst ? "v_cmp_ge_i32_e64" : "v_cmp_le_i32_e64";
-    SmallVector<Value> kept;
+  /// Bit p says whether this lane sees the key of place p in a block that begins at place `base`: up to place `last`,
+  /// and from `first` on, where there is one. Places stay below 31, so that no shift is by 32.
+  static Value visibleBits(Emitter &emit, int64_t base, Value last, Value first) {
+    auto placeInBlock = [&](Value place, int64_t offset) {
+      Value counted = arith::AddIOp::create(emit, place, emit.i32(offset - base));
+      Value notBefore = arith::MaxSIOp::create(emit, counted, emit.i32(0));
+      return arith::MinSIOp::create(emit, notBefore, emit.i32(kBlock - 1)).getResult();
+    };
+    Value end = arith::ShLIOp::create(emit, emit.i32(1), placeInBlock(last, 1));
+    Value bits = arith::SubIOp::create(emit, end, emit.i32(1));
+    if (!first)
+      return bits;
+    Value from = arith::ShLIOp::create(emit, emit.i32(-1), placeInBlock(first, 0));
+    return arith::AndIOp::create(emit, bits, from);
+  }
+
+  /// Each bit of `visible` at `places` as a whole mask: a bit field by its sign. In inline assembly, since LLVM would make
+  /// compares and selects of it, with wait states between them.
+  static SmallVector<Value> wholeMasks(Emitter &emit, Value visible, ArrayRef<int64_t> places) {
+    std::string text, constraints;
     for (auto [i, place] : llvm::enumerate(places)) {
-      // Counted from a place near enough for an inline constant.
-      int64_t base = place / kInlineConstants * kInlineConstants;
-      Value near =
-          base == 0 ? limit : arith::SubIOp::create(emit, limit, emit.i32(base)).getResult();
-      std::string text = compare + " $1, " + std::to_string(place - base) +
-                         ", $2\ns_nop 1\nv_cndmask_b32_e64 $0, $3, $4, $1";
-      SmallVector<Value> operands = {near, hidden, emit.element(score, i)};
-      auto statement = inlineAsm(emit, type, operands, text, "=v,=&s,v,v,v");
-      kept.push_back(
-          LLVM::ExtractValueOp::create(emit, statement.getResult(0), ArrayRef<int64_t>{0}));
+      bool isLast = i + 1 == places.size();
+      text += "v_bfe_i32 $" + std::to_string(i) + ", $" + std::to_string(places.size()) + ", " + std::to_string(place) +
+              (isLast ? ", 1" : ", 1\n");
+      constraints += isLast ? "=v,v" : "=&v,";
+    }
+    auto type = LLVM::LLVMStructType::getLiteral(emit.getContext(), SmallVector<Type>(places.size(), emit.getI32Type()));
+    auto statement = inlineAsm(emit, type, ValueRange(visible), text, constraints, /*hasSideEffects=*/false);
+    SmallVector<Value> masks;
+    for (size_t i = 0; i != places.size(); ++i)
+      masks.push_back(LLVM::ExtractValueOp::create(emit, statement.getResult(0), ArrayRef<int64_t>{int64_t(i)}));
+    return masks;
+  }
+
+  /// -inf, in a scalar register while it is needed: LLVM would keep it in one for the whole kernel.
+  static Value infinityInPlace(Emitter &emit) {
+    return inlineAsm(emit, emit.getI32Type(), ValueRange(), "s_mov_b32 $0, 0xff800000", "=s", /*hasSideEffects=*/true)
+        .getResult(0);
+  }
+
+  /// `score` with -inf where the bit of the element's place in `visible` is 0: an insertion of bits for each element. The
+  /// next masks are made in front of the last insertion, since LLVM has what is written by a statement wait for a state.
+  static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> places, Value visible) {
+    Value hidden = infinityInPlace(emit);
+    Value ones = emit.i32(-1);
+    SmallVector<Value> kept, masks;
+    for (auto [i, place] : llvm::enumerate(places)) {
+      if (i == 0)
+        masks = wholeMasks(emit, visible, places.take_front(kMasksAtOnce));
+      Value mask = masks[i];
+      if ((i + 1) % kMasksAtOnce == 0 && i + 1 != places.size())
+        llvm::append_range(masks, wholeMasks(emit, visible, places.slice(i + 1, kMasksAtOnce)));
+      Value bits = LLVM::BitcastOp::create(emit, emit.getI32Type(), emit.element(score, i));
+      Value seen = arith::AndIOp::create(emit, bits, mask);
+      Value rest = arith::AndIOp::create(emit, arith::XOrIOp::create(emit, mask, ones), hidden);
+      kept.push_back(LLVM::BitcastOp::create(emit, emit.getF32Type(), arith::OrIOp::create(emit, seen, rest)));
     }
     return vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept);
   }
@@ -76,7 +102,7 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     Value lane = state.of(op).lane;
     Value firstKey = emit.mul(adaptor.getTile().front(), emit.i32(frag.getRows()));
     if (op->hasAttr(tile::kFoundInPlace))
-      firstKey = inlineAsm(emit, firstKey.getType(), ValueRange(firstKey), "", "=s,0").getResult(0);
+      firstKey = inlineAsm(emit, firstKey.getType(), ValueRange(firstKey), "", "=s,0", /*hasSideEffects=*/true).getResult(0);
     Value uniformLast = arith::SubIOp::create(emit, adaptor.getBelow().front(), emit.i32(1));
     Value last = uniformLast;
     if (op.getDiagonal()) {
@@ -104,22 +130,24 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     }
 
     ValueRange scores = adaptor.getScores();
-    // The last key cuts one tile, a diagonal as many as there are rows.
-    if (!op.getDiagonal())
+    // The last key cuts one tile, a diagonal as many as there are rows: few of a loop, but in front of it and behind it
+    // there may be no others.
+    if (!op.getDiagonal() || op->hasAttr(tile::kRarelyCuts))
       cuts = emit.rare(cuts);
     auto branch = scf::IfOp::create(emit, scores.getTypes(), cuts, /*withElse=*/true);
     {
       OpBuilder::InsertionGuard guard(emit);
       emit.setInsertionPointToStart(branch.thenBlock());
-      waitForMatrixResults(emit, *state.of(op).arch);
       SmallVector<Value> masked;
       for (auto [block, score] : llvm::enumerate(scores)) {
-        SmallVector<int64_t> keys;
+        auto place = [&](int64_t element) {
+          return layout->apply({{std::string(dims::Register), element}}, dims::Row);
+        };
+        int64_t base = place(block * kAccRegisters);
+        SmallVector<int64_t> places;
         for (int64_t i = 0; i != kAccRegisters; ++i)
-          keys.push_back(
-              layout->apply({{std::string(dims::Register), block * kAccRegisters + i}}, dims::Row));
-        Value kept = maskBlock(emit, score, keys, limit, /*isFirst=*/false);
-        masked.push_back(first ? maskBlock(emit, kept, keys, first, /*isFirst=*/true) : kept);
+          places.push_back(place(block * kAccRegisters + i) - base);
+        masked.push_back(maskBlock(emit, score, places, visibleBits(emit, base, limit, first)));
       }
       scf::YieldOp::create(emit, masked);
       emit.setInsertionPointToStart(branch.elseBlock());

@@ -49,13 +49,24 @@ tile.kernel @exp2(%scale: f32) target("gfx950") waves(1) {
 
 // -----
 
-// A tile that no boundary cuts skips the compares: the mask is one uniform branch.
+// A tile that no boundary cuts is left alone: the mask is one uniform branch. Behind it are the bits of what a lane sees,
+// of the 28 places of its 16 elements in a block, and for each element one of them as a whole mask, two at a time: the
+// next two in front of the last insertion.
 // CHECK-LABEL: llvm.func @mask
 // CHECK: %[[CUTS:.*]] = arith.cmpi sgt
 // CHECK: %[[RARE:.*]] = llvm.intr.expect %[[CUTS]], %false
 // CHECK: scf.if %[[RARE]]
-// CHECK-NEXT: rocdl.s.nop 11
-// CHECK-COUNT-32: llvm.inline_asm has_side_effects asm_dialect = att "v_cmp_le_i32_e64 $1, {{[0-9]+}}, $2\0As_nop 1\0Av_cndmask_b32_e64 $0, $3, $4, $1", "=v,=&s,v,v,v"
+// CHECK: arith.maxsi
+// CHECK: arith.minsi
+// CHECK: arith.shli
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "s_mov_b32 $0, 0xff800000", "=s"
+// CHECK: llvm.inline_asm asm_dialect = att "v_bfe_i32 $0, $2, 0, 1\0Av_bfe_i32 $1, $2, 1, 1", "=&v,=v,v"
+// CHECK: arith.ori
+// CHECK: v_bfe_i32 $0, $2, 2, 1
+// CHECK-COUNT-2: arith.ori
+// CHECK: v_bfe_i32 $0, $2, 8, 1
+// CHECK-COUNT-29: arith.ori
+// CHECK-NOT: arith.ori
 // CHECK: } else {
 // CHECK-NOT: inline_asm
 // CHECK: }
@@ -115,11 +126,30 @@ tile.kernel @scale(%scale: f32) target("gfx950") waves(1) {
 
 // -----
 
-// Places in front of `above`, which moves along with the column, are hidden: lanes compare the other way round.
+// What a diagonal cuts is rare where the pipeline says so.
+// CHECK-LABEL: llvm.func @diagonal
+// CHECK-NOT: llvm.intr.expect
+// CHECK-LABEL: llvm.func @diagonal_in_loop
+// CHECK: llvm.intr.expect
+tile.kernel @diagonal(%t: i32, %n: i32, %d: i32) target("gfx950") waves(1) {
+  %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %m = tile.mask %s tile(%t) below(%n) diagonal(%d) : !tile.frag<32x32xf32, acc>
+}
+tile.kernel @diagonal_in_loop(%t: i32, %n: i32, %d: i32) target("gfx950") waves(1) {
+  %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %m = tile.mask %s tile(%t) below(%n) diagonal(%d) {tile.rarely_cuts} : !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+// Places in front of `above`, which moves along with the column, are hidden: bits of both bounds are one mask.
 // CHECK-LABEL: llvm.func @above
 // CHECK: scf.if
-// CHECK: v_cmp_le_i32_e64 $1, 0, $2
-// CHECK: v_cmp_ge_i32_e64 $1, 0, $2
+// CHECK: arith.shli %c1
+// CHECK: arith.shli %c-1
+// CHECK: arith.andi
+// CHECK-COUNT-16: arith.ori
+// CHECK-NOT: arith.ori
 tile.kernel @above(%t: i32, %n: i32, %a: i32) target("gfx950") waves(1) {
   %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
   %m = tile.mask %s tile(%t) below(%n) above(%a) : !tile.frag<32x32xf32, acc>

@@ -387,3 +387,81 @@ llvm.func @many_adds(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32, %y: f32, %
   rocdl.s.barrier
   llvm.return %p : vector<16xf32>
 }
+
+// -----
+
+// Without products, as at both ends of a loop, reads for a later cluster are issued among what computes, and not in front
+// of it, where the queue of LDS would hold that up. So much of it is behind the last that what was read has arrived.
+// CHECK-LABEL: llvm.func @without_products
+// CHECK: llvm.load
+// CHECK-COUNT-2: rocdl.exp2
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: llvm.load
+// CHECK-COUNT-2: rocdl.exp2
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-COUNT-12: rocdl.exp2
+// CHECK: rocdl.s.barrier
+llvm.func @without_products(%lds: !llvm.ptr<3>, %x: f32) -> !llvm.struct<(f32, vector<8xbf16>, vector<8xbf16>)> {
+  %result = llvm.mlir.undef : !llvm.struct<(f32, vector<8xbf16>, vector<8xbf16>)>
+  rocdl.sched.barrier 0 {tile.cluster = "compute"}
+  %other = llvm.getelementptr %lds[16] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+  %r = llvm.load %lds : !llvm.ptr<3> -> vector<8xbf16>
+  %s = llvm.load %other : !llvm.ptr<3> -> vector<8xbf16>
+  %e0 = rocdl.exp2 %x f32 -> f32
+  %e1 = rocdl.exp2 %e0 f32 -> f32
+  %e2 = rocdl.exp2 %e1 f32 -> f32
+  %e3 = rocdl.exp2 %e2 f32 -> f32
+  %e4 = rocdl.exp2 %e3 f32 -> f32
+  %e5 = rocdl.exp2 %e4 f32 -> f32
+  %e6 = rocdl.exp2 %e5 f32 -> f32
+  %e7 = rocdl.exp2 %e6 f32 -> f32
+  %e8 = rocdl.exp2 %e7 f32 -> f32
+  %e9 = rocdl.exp2 %e8 f32 -> f32
+  %e10 = rocdl.exp2 %e9 f32 -> f32
+  %e11 = rocdl.exp2 %e10 f32 -> f32
+  %e12 = rocdl.exp2 %e11 f32 -> f32
+  %e13 = rocdl.exp2 %e12 f32 -> f32
+  %e14 = rocdl.exp2 %e13 f32 -> f32
+  %e15 = rocdl.exp2 %e14 f32 -> f32
+  rocdl.sched.barrier 0
+  rocdl.s.barrier
+  %0 = llvm.insertvalue %e15, %result[0] : !llvm.struct<(f32, vector<8xbf16>, vector<8xbf16>)>
+  %1 = llvm.insertvalue %r, %0[1] : !llvm.struct<(f32, vector<8xbf16>, vector<8xbf16>)>
+  %2 = llvm.insertvalue %s, %1[2] : !llvm.struct<(f32, vector<8xbf16>, vector<8xbf16>)>
+  llvm.return %2 : !llvm.struct<(f32, vector<8xbf16>, vector<8xbf16>)>
+}
+
+// -----
+
+// What a branch behind the cluster uses, or what follows one, is read in the cluster, and not behind its barrier: LLVM
+// moves loads past barriers into blocks that use them.
+// CHECK-LABEL: llvm.func @read_for_behind_a_branch
+// CHECK: llvm.load
+// CHECK: llvm.inline_asm has_side_effects {{.*}} "", "~{memory}"
+// CHECK: rocdl.s.barrier
+// CHECK: scf.if
+// CHECK-LABEL: llvm.func @read_for_no_branch
+// CHECK-NOT: ~{memory}
+// CHECK: llvm.return
+llvm.func @read_for_behind_a_branch(%lds: !llvm.ptr<3>, %x: f32, %c: i1) -> f32 {
+  rocdl.sched.barrier 0 {tile.cluster = "compute"}
+  %r = llvm.load %lds : !llvm.ptr<3> -> f32
+  rocdl.sched.barrier 0
+  rocdl.s.barrier
+  %y = scf.if %c -> f32 {
+    %e = rocdl.exp2 %x f32 -> f32
+    scf.yield %e : f32
+  } else {
+    scf.yield %x : f32
+  }
+  %z = llvm.fadd %y, %r : f32
+  llvm.return %z : f32
+}
+llvm.func @read_for_no_branch(%lds: !llvm.ptr<3>, %x: f32) -> f32 {
+  rocdl.sched.barrier 0 {tile.cluster = "compute"}
+  %r = llvm.load %lds : !llvm.ptr<3> -> f32
+  rocdl.sched.barrier 0
+  rocdl.s.barrier
+  %z = llvm.fadd %x, %r : f32
+  llvm.return %z : f32
+}

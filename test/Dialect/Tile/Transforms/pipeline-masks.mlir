@@ -38,6 +38,7 @@ tile.schedule @ahead {
 }
 
 // CHECK-LABEL: tile.kernel @unlisted
+// CHECK-NOT: rarely_cuts
 // CHECK: scf.while
 // CHECK: tile.mask
 // CHECK: scf.condition
@@ -139,7 +140,7 @@ tile.kernel @other_depth(%a: !tile.view<?x?xbf16>, %n: i32, %count: i32) target(
 // -----
 
 // A bound that reaches 1 place into tiles of 64 keys cuts the last alone; within 2 it may cut the one before, which
-// the steady loop runs.
+// the steady loop runs. It leaves most of the loop's tiles whole, which the mask says there, and not behind it.
 tile.schedule @far_ahead {
   tile.cluster memory { fetch(2) }
   tile.cluster compute { scores(0) }
@@ -152,8 +153,9 @@ tile.schedule @far_ahead {
 // CHECK: tile.mask
 // CHECK-LABEL: tile.kernel @within_2
 // CHECK: scf.while
-// CHECK: tile.mask
+// CHECK: tile.mask {{.*}}rarely_cuts
 // CHECK: scf.condition
+// CHECK-NOT: rarely_cuts
 tile.kernel @within_1(%k: !tile.view<?x?x?x128xbf16>, %keys: i32, %diagonal: i32, %count: i32) target("gfx950") waves(1) {
   %ring = tile.ring %k[%keys, %keys] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
@@ -245,6 +247,7 @@ tile.schedule @apart unroll(2) masks_apart {
 // CHECK-NOT: tile.mask
 // CHECK: scf.condition
 // CHECK: scf.while
+// CHECK-NOT: rarely_cuts
 // CHECK-COUNT-2: tile.mask
 // CHECK: scf.condition
 tile.kernel @at_the_end(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %d: i32, %count: i32) target("gfx950") waves(8) {
@@ -282,6 +285,33 @@ tile.kernel @in_front(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %d: i32, %count: 
   %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
   %r = tile.for_tiles %t = 0 to %count cut_left(%d within 63) cut_right(%n within 0) init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@apart) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
+      %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      %m = tile.mask %c tile(%t) below(%n) above(%d) : !tile.frag<64x32xf32, acc>
+      tile.yield %m : !tile.frag<64x32xf32, acc>
+    }
+    tile.yield %x : !tile.frag<64x32xf32, acc>
+  }
+}
+
+// -----
+
+// Windows are cut at both ends, and may have no tile between.
+tile.schedule @ahead {
+  tile.cluster memory { fetch(1) }
+  tile.cluster compute { scores(0) }
+}
+
+// CHECK-LABEL: tile.kernel @window
+// CHECK-NOT: rarely_cuts
+// CHECK: scf.while
+// CHECK: tile.mask
+// CHECK: scf.condition
+tile.kernel @window(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %d: i32, %count: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %r = tile.for_tiles %t = 0 to %count cut_left(%d within 63) cut_right(%n within 255) init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@ahead) {
     tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
     %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
       %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>

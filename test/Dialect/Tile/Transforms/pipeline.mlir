@@ -1,5 +1,7 @@
 // tile-pipeline places steps as the schedule says.
 // RUN: hocket-opt %s --tile-pipeline -split-input-file | FileCheck %s
+// RUN: sed 's/compute { use(-1) rescale/compute interleave("none") { use(-1) rescale/' %s \
+// RUN:   | hocket-opt --tile-pipeline -split-input-file | FileCheck %s --check-prefix=BY-LLVM
 
 tile.schedule @by_halves {
   tile.cluster memory { fetch(0) }
@@ -397,5 +399,66 @@ tile.kernel @begins_in_turn(%b: !tile.view<?x?xbf16>, %n: i32) target("gfx950") 
     tile.step @use {
       %x = tile.end_load %pending tile(%t) : <!tile.frag<64x32xbf16, acc>> -> !tile.frag<64x32xf32, acc>
     }
+  }
+}
+
+// -----
+
+// Where nobody meets in the last iterations, each is one cluster, in which products may be issued while others' operands
+// are read; what rescales stands in front, where all that it needs is there. With a cluster that LLVM orders they are as
+// in the loop.
+tile.schedule @drained {
+  tile.cluster compute { settle(0) read(-1) fetch(+1) }
+  tile.cluster compute { use(-1) rescale(-1) sum(-1) }
+}
+// CHECK-LABEL: tile.kernel @drains
+// CHECK: scf.while
+// CHECK: tile.enter compute
+// CHECK: tile.step @read
+// CHECK: tile.barrier
+// CHECK: tile.enter compute
+// CHECK: tile.step @use
+// CHECK: tile.step @rescale
+// CHECK: tile.step @sum
+// CHECK: tile.barrier
+// CHECK: scf.condition
+// CHECK-NOT: tile.enter compute interleave("stream")
+// CHECK: tile.enter compute interleave("stream")
+// CHECK-NOT: tile.step @read
+// CHECK: tile.step @rescale
+// CHECK-NOT: tile.barrier
+// CHECK: tile.step @read
+// CHECK-NOT: tile.barrier
+// CHECK: tile.step @use
+// CHECK-NOT: tile.barrier
+// CHECK: tile.step @sum
+// BY-LLVM-LABEL: tile.kernel @drains
+// BY-LLVM: interleave("none")
+// BY-LLVM-NOT: stream
+tile.kernel @drains(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %scale: f32) target("gfx950") waves(4) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %rows = tile.fill 0.0 : !tile.rows<32xf32>
+  %zero = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  %sum = tile.for_tiles %t = 0 to %n init(%carried = %zero : !tile.frag<32x32xf32, acc>) schedule(@drained) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    %factor, %moved = tile.step @settle -> !tile.rows<32xf32>, i1 {
+      %reference, %bound, %f, %m = tile.settle %rows, %rows, %rows scale(%scale) threshold(8.0) : !tile.rows<32xf32>
+      tile.yield %f, %m : !tile.rows<32xf32>, i1
+    }
+    %x = tile.step @read -> !tile.frag<64x128xbf16, lhs> {
+      %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      tile.yield %read : !tile.frag<64x128xbf16, lhs>
+    }
+    %y = tile.step @use -> !tile.frag<64x128xbf16, lhs> {
+      tile.yield %x : !tile.frag<64x128xbf16, lhs>
+    }
+    %shrunk = tile.step @rescale -> !tile.frag<32x32xf32, acc> {
+      %scaled = tile.rescale %carried by %factor when %moved : !tile.frag<32x32xf32, acc> by !tile.rows<32xf32>
+      tile.yield %scaled : !tile.frag<32x32xf32, acc>
+    }
+    %next = tile.step @sum -> !tile.frag<32x32xf32, acc> {
+      tile.yield %shrunk : !tile.frag<32x32xf32, acc>
+    }
+    tile.yield %next : !tile.frag<32x32xf32, acc>
   }
 }
