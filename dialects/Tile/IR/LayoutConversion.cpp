@@ -14,8 +14,8 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::tile;
 
-/// 64 banks of 4 bytes.
-static constexpr int64_t kBankBytes = 256;
+/// Behind each row, so that lanes at the same column of different rows are not in the same bank.
+static constexpr int64_t kRowPadding = 16;
 
 HeldNumbers::HeldNumbers(Type type) {
   if (auto frag = dyn_cast<FragType>(type)) {
@@ -65,7 +65,6 @@ LayoutConversion::LayoutConversion(Type from, Type to)
   if (isa<FragType>(from))
     block = {std::max(this->from.piece.rows, this->to.piece.rows),
              std::max(this->from.piece.columns, this->to.piece.columns)};
-  paddedRows = std::max<int64_t>(kBankBytes / rowBytes(), 1);
 }
 
 bool LayoutConversion::staysInLane() const {
@@ -75,10 +74,18 @@ bool LayoutConversion::staysInLane() const {
   return true;
 }
 
+int64_t LayoutConversion::rowPitch() const {
+  return block.column * elementBytes + (block.row > 1 && block.column > 1 ? kRowPadding : 0);
+}
+
+int64_t LayoutConversion::byteOf(RowAndColumn place) const {
+  return place.row * rowPitch() + place.column * elementBytes;
+}
+
 int64_t LayoutConversion::waveBytes() const {
   if (staysInLane())
     return 0;
-  return static_cast<int64_t>(llvm::alignTo(byteOf({block.row, 0}), kScratchAlignment));
+  return static_cast<int64_t>(llvm::alignTo(block.row * rowPitch(), kScratchAlignment));
 }
 
 int64_t ConvertLayoutOp::getLeastWaveBytes() { return LayoutConversion(*this).waveBytes(); }

@@ -33,18 +33,12 @@ struct LayoutConversion {
   /// Bytes of LDS that a wave needs.
   int64_t waveBytes() const;
   /// Where a number lies in the wave's part while its block passes.
-  int64_t byteOf(RowAndColumn place) const {
-    return place.row * rowBytes() + place.row / paddedRows * kPaddingBytes + place.column * elementBytes;
-  }
-  int64_t rowBytes() const { return block.column * elementBytes; }
-
-  /// Behind so many rows, so that lanes at the same column of different rows are not in the same bank.
-  static constexpr int64_t kPaddingBytes = 16;
+  int64_t byteOf(RowAndColumn place) const;
+  int64_t rowPitch() const;
 
   HeldNumbers from, to;
   RowAndColumn block; ///< what passes at once
   int64_t elementBytes;
-  int64_t paddedRows = 1; ///< behind which padding lies: as many as all banks hold at a time, or one
 };
 
 } // namespace hocket::tile

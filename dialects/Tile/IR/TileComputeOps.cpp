@@ -69,7 +69,8 @@ LogicalResult ConcatOp::verify() {
     if (failed(requireLayout(*this, "source", frag, layout)))
       return failure();
     if (frag.getColumns() != result.getColumns() ||
-        frag.getElementType() != result.getElementType() || frag.getRegisterLayout() != result.getRegisterLayout())
+        frag.getElementType() != result.getElementType() ||
+        frag.getRegisterLayout().run != result.getRegisterLayout().run)
       return emitOpError() << "source " << frag << " does not fit result " << result;
     rows += frag.getRows();
   }

@@ -56,6 +56,12 @@ def Tile_Frag : Tile_Type<"Frag", "frag"> {
     | `lhs`, `lines` | row | column |
     | `lhs_acc` (transposed when read) | column | row |
 
+    `lhs_acc(8)` has the rows of the operand in an order (bits 2 and 3 of their numbers change places) by which a
+    lane of the product's accumulator, which is `acc(8)`, holds eight memory columns side by side, and not four:
+    what is stored in elements of 16 bits lies in a lane as it is stored, where lanes had to exchange halves. Both
+    are what `attn.forward` uses for V and O. Ops that know the order of the matrix unit alone (`tile.mask`,
+    `tile.pack`) refuse it.
+
     `lines` is for kernels that memory bounds: lanes lie along a memory row, each with a *run* of
     consecutive elements, so that loads and stores touch whole lines. `lines(8x16)` is 16 lanes with
     runs of 8 along a row, and so 4 rows of 128 columns in 8 elements a lane; larger fragments repeat

@@ -81,15 +81,17 @@ private:
   }
 
   Value ofLane(const KernelValues &kernel, const tile::HeldNumbers &numbers, Value part) {
-    auto placeOf = [&](std::string_view dim) { return emit.linear(numbers.piece.map, dims::Lane, dim, kernel.lane); };
-    if (numbers.columns > 1)
-      part = emit.offset(part, emit.mul(placeOf(dims::Col), emit.i32(conversion.elementBytes)));
-    if (numbers.rows <= 1)
-      return part;
-    Value row = placeOf(dims::Row);
-    Value padded = arith::DivUIOp::create(emit, row, emit.i32(conversion.paddedRows));
-    part = emit.offset(part, emit.mul(row, emit.i32(conversion.rowBytes())));
-    return emit.offset(part, emit.mul(padded, emit.i32(tile::LayoutConversion::kPaddingBytes)));
+    Value offset;
+    for (auto [dim, many, pitch] :
+         {std::tuple(dims::Row, numbers.rows > 1, conversion.rowPitch()),
+          std::tuple(dims::Col, numbers.columns > 1, conversion.elementBytes)}) {
+      if (!many)
+        continue;
+      Value place = emit.linear(numbers.piece.map, dims::Lane, dim, kernel.lane);
+      Value bytes = emit.mul(place, emit.i32(pitch));
+      offset = offset ? emit.add(offset, bytes) : bytes;
+    }
+    return offset ? emit.offset(part, offset) : part;
   }
 
   /// Calls `access(value, first register, byte)` for what `numbers` has in the block.

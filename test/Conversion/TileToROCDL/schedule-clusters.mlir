@@ -465,3 +465,53 @@ llvm.func @read_for_no_branch(%lds: !llvm.ptr<3>, %x: f32) -> f32 {
   %z = llvm.fadd %x, %r : f32
   llvm.return %z : f32
 }
+
+// -----
+
+// In a memory cluster, what the fetch needs stands among the reads in front of it; what else is computed stays behind.
+// CHECK-LABEL: llvm.func @among_reads
+// CHECK: llvm.load
+// CHECK: arith.muli
+// CHECK: rocdl.sched.barrier 0
+// CHECK: llvm.load
+// CHECK: rocdl.raw.ptr.buffer.load.lds
+// CHECK: llvm.intr.fma
+// CHECK: rocdl.s.barrier
+llvm.func @among_reads(%lds: !llvm.ptr<3>, %resource: !llvm.ptr<8>, %t: i32, %stride: i32, %x: f32) -> (f32) {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %size = llvm.mlir.constant(16 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "memory"}
+  %a = llvm.load %lds : !llvm.ptr<3> -> vector<8xbf16>
+  %there = llvm.getelementptr %lds[16] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+  %b = llvm.load %there : !llvm.ptr<3> -> vector<8xbf16>
+  rocdl.sched.barrier 0
+  %offset = arith.muli %t, %stride : i32
+  rocdl.raw.ptr.buffer.load.lds %resource, %lds, %size, %offset, %zero, %zero, %zero
+  rocdl.sched.barrier 0
+  %f = llvm.intr.fma(%x, %x, %x) : (f32, f32, f32) -> f32
+  rocdl.s.barrier
+  llvm.return %f : f32
+}
+
+// -----
+
+// Loads into registers stand beneath products, from where memory takes them as fast as they come; they are not waited
+// for at the cluster's end.
+// CHECK-LABEL: llvm.func @loads_beneath
+// CHECK: rocdl.mfma
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: rocdl.raw.ptr.buffer.load
+// CHECK-NOT: llvm.inline_asm{{.*}}vector<4xi32>
+// CHECK: rocdl.s.barrier
+llvm.func @loads_beneath(%a: vector<8xbf16>, %c: vector<16xf32>, %resource: !llvm.ptr<8>, %offset: i32) -> (vector<4xi32>) {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute"}
+  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %r = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %q, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %loaded = rocdl.raw.ptr.buffer.load %resource, %offset, %zero, %zero : vector<4xi32>
+  rocdl.sched.barrier 0
+  rocdl.s.barrier
+  llvm.return %loaded : vector<4xi32>
+}

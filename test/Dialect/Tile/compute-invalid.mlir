@@ -83,6 +83,54 @@ tile.kernel @mma_layouts() target("gfx950") waves(1) {
 
 // -----
 
+tile.kernel @mma_row_orders() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x64xbf16, lhs_acc(8)>
+  %1 = tile.fill 0.0 : !tile.frag<64x32xbf16, rhs_acc>
+  %2 = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{multiplies '!tile.frag<32x64xbf16, lhs_acc(8)>' into '!tile.frag<32x32xf32, acc>', whose rows are in different orders; use lhs_acc(8) with acc(8), and lhs_acc with acc}}
+  %3 = tile.mma %0, %1, %2 : !tile.frag<32x64xbf16, lhs_acc(8)>, !tile.frag<64x32xbf16, rhs_acc>, !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @pack_row_order() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xf32, acc(8)>
+  // expected-error @below {{source is '!tile.frag<32x32xf32, acc(8)>', whose rows are in another order; acc is needed}}
+  %1 = tile.pack %0 : !tile.frag<32x32xf32, acc(8)> -> !tile.frag<32x32xbf16, rhs_acc>
+}
+
+// -----
+
+tile.kernel @mask_row_order(%t: i32) target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xf32, acc(8)>
+  // expected-error @below {{scores is '!tile.frag<32x32xf32, acc(8)>', whose rows are in another order; acc is needed}}
+  %1 = tile.mask %0 tile(%t) below(%t) : !tile.frag<32x32xf32, acc(8)>
+}
+
+// -----
+
+tile.kernel @slice_row_order() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc(8)>
+  // expected-error @below {{32 rows from 0 of '!tile.frag<64x32xf32, acc(8)>' as '!tile.frag<32x32xf32, acc>'}}
+  %1 = tile.slice %0 from 0 : !tile.frag<64x32xf32, acc(8)> -> !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @other_run() target("gfx950") waves(1) {
+  // expected-error @below {{layout acc with a run of 4, expected none, or acc(8) or lhs_acc(8)}}
+  %0 = tile.fill 0.0 : !tile.frag<32x32xf32, acc(4)>
+}
+
+// -----
+
+tile.kernel @two_numbers() target("gfx950") waves(1) {
+  // expected-error @below {{lhs_acc takes one number, for example lhs_acc(8)}}
+  %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, lhs_acc(8x2)>
+}
+
+// -----
+
 tile.kernel @mma_accumulator() target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<64x128xbf16, lhs>
   %1 = tile.fill 0.0 : !tile.frag<128x32xbf16, rhs>

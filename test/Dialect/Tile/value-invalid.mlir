@@ -493,3 +493,11 @@ tile.kernel @recalled_as_another(%q: !tile.view<?x?x?x64xbf16>, %n: i32) target(
   // expected-error @below {{recalls '!tile.frag<64x32xf16, rhs>' of '!tile.frag<64x32xbf16, rhs>', expected the same width, element type and layout}}
   %z = tile.recall %y : !tile.stash<!tile.frag<64x32xbf16, rhs>> -> !tile.frag<64x32xf16, rhs>
 }
+
+// -----
+
+tile.kernel @shared_by_one() target("gfx950") waves(1) {
+  %x = tile.fill 0.0 : !tile.frag<32x64xbf16, lines>
+  // expected-error @below {{is shared by two wave groups, but the kernel has 1 wave; expected 2, 4, 8 or 16, or leave 'shared' out}}
+  %y = tile.convert_layout %x at(0 by 8192) shared : !tile.frag<32x64xbf16, lines> -> !tile.frag<64x32xbf16, rhs>
+}

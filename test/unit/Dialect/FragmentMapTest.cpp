@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 using namespace hocket;
@@ -55,6 +56,32 @@ TEST_F(FragmentMapTest, matrixLayoutsAreTheLibrarys) {
              mfmaAccumulatorTile(kFragmentShape, 64, 128), dims::Col, dims::Row);
   expectTile(FragmentMap(frag(64, 128, FragLayout::LhsAcc)), accumulatorOrderedOperand(64, 128),
              dims::K, dims::Row);
+}
+
+/// What the matrix unit makes of row m of the operand is in the accumulator's row m, whatever row that stands for.
+TEST_F(FragmentMapTest, accumulatorsInRunsOfEightAreProductsOfOperandsInThatOrder) {
+  auto in = [&](FragLayout layout, mlir::Type element, int64_t run) {
+    return FragmentMap(FragType::get(&context, {64, 32}, element, RegisterLayout{layout, run}));
+  };
+  mlir::Type f32 = mlir::Float32Type::get(&context), bf16 = mlir::BFloat16Type::get(&context);
+  FragmentMap acc = in(FragLayout::Acc, f32, 0), inRuns = in(FragLayout::Acc, f32, 8);
+  FragmentMap lhs = in(FragLayout::LhsAcc, bf16, 0), lhsInRuns = in(FragLayout::LhsAcc, bf16, 8);
+  std::map<uint64_t, uint64_t> standsFor;
+  for (int64_t piece = 0; piece != lhs.count(); ++piece)
+    for (uint64_t reg = 0; reg != 8; ++reg)
+      for (uint64_t lane = 0; lane != 64; ++lane) {
+        ASSERT_EQ(at(lhs, piece, reg, lane, dims::Row), at(lhsInRuns, piece, reg, lane, dims::Row));
+        standsFor[at(lhs, piece, reg, lane, dims::Col)] = at(lhsInRuns, piece, reg, lane, dims::Col);
+      }
+  for (int64_t piece = 0; piece != acc.count(); ++piece)
+    for (uint64_t reg = 0; reg != 16; ++reg)
+      for (uint64_t lane = 0; lane != 64; ++lane) {
+        ASSERT_EQ(at(acc, piece, reg, lane, dims::Row), at(inRuns, piece, reg, lane, dims::Row));
+        ASSERT_EQ(standsFor.at(at(acc, piece, reg, lane, dims::Col)), at(inRuns, piece, reg, lane, dims::Col));
+      }
+  EXPECT_EQ(acc.piece.run(), 4);
+  EXPECT_EQ(inRuns.piece.run(), 8);
+  expectTile(lhsInRuns, accumulatorOrderedOperand(64, 32, 8), dims::K, dims::Row);
 }
 
 TEST_F(FragmentMapTest, packedAccumulatorKeepsItsPlaces) {

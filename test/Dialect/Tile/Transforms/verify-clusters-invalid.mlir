@@ -490,3 +490,43 @@ tile.kernel @turns_differ(%k: !tile.view<?x?x?x128xbf16>, %counts: !tile.view<?x
     }
   }
 }
+
+// -----
+
+// Both groups come here in the same epoch.
+tile.kernel @shared_at_once() target("gfx950") waves(8) {
+  %x = tile.fill 0.0 : !tile.frag<32x64xbf16, lines>
+  // expected-error @below {{shares LDS with a wave that may use it at the same time, with the tile count that is written: wave group 0, epoch 0}}
+  // expected-note @below {{the other is here (wave group 1, epoch 0); put a barrier between, or leave 'shared' out}}
+  %y = tile.convert_layout %x at(0 by 8192) shared : !tile.frag<32x64xbf16, lines> -> !tile.frag<64x32xbf16, rhs>
+  tile.wait lgkm(0)
+  tile.barrier
+  tile.barrier group(1)
+  tile.barrier group(0)
+}
+
+// -----
+
+// One group reads while the other stores: its reads are not waited for in front of the barrier.
+tile.kernel @shared_unawaited() target("gfx950") waves(8) {
+  %x = tile.fill 0.0 : !tile.frag<32x64xbf16, lines>
+  tile.barrier group(1)
+  // expected-error @below {{shares LDS between wave groups, with the tile count that is written: no wait completes it; put 'tile.wait lgkm(0)' in front of the next barrier, or leave 'shared' out}}
+  %y = tile.convert_layout %x at(0 by 8192) shared : !tile.frag<32x64xbf16, lines> -> !tile.frag<64x32xbf16, rhs>
+  tile.barrier
+  tile.barrier group(0)
+}
+
+// -----
+
+// Awaited behind the barrier: the other group may be here by then.
+tile.kernel @shared_awaited_late() target("gfx950") waves(8) {
+  %x = tile.fill 0.0 : !tile.frag<32x64xbf16, lines>
+  tile.barrier group(1)
+  // expected-error @below {{shares LDS with a wave that may use it at the same time}}
+  // expected-note @below {{the other is here}}
+  %y = tile.convert_layout %x at(0 by 8192) shared : !tile.frag<32x64xbf16, lines> -> !tile.frag<64x32xbf16, rhs>
+  tile.barrier
+  tile.wait lgkm(0)
+  tile.barrier group(0)
+}

@@ -160,3 +160,20 @@ tile.kernel @turns(%k: !tile.view<?x?x?x128xbf16>, %counts: !tile.view<?xi32>, %
     }
   }
 }
+
+// -----
+
+// Groups that are a cluster apart share LDS one after the other.
+// expected-remark @below {{verified with 1 numbers of tiles}}
+tile.kernel @shared() target("gfx950") waves(8) {
+  %x = tile.fill 0.0 : !tile.frag<32x64xbf16, lines>
+  tile.barrier group(1)
+  %y = tile.convert_layout %x at(0 by 8192) shared : !tile.frag<32x64xbf16, lines> -> !tile.frag<64x32xbf16, rhs>
+  tile.wait lgkm(0)
+  tile.barrier
+  tile.barrier
+  %z = tile.convert_layout %x at(0 by 8192) shared : !tile.frag<32x64xbf16, lines> -> !tile.frag<64x32xbf16, rhs>
+  tile.wait lgkm(0)
+  tile.barrier
+  tile.barrier group(0)
+}
