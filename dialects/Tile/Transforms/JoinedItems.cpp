@@ -1,10 +1,11 @@
 // Items of a persistent kernel whose pipelines join: the epilogue of one and the prologue of the next share clusters.
 //
 //   first item: its entry, what its prologue needs, its prologue
+//   the second item's first tiles are asked for, into the other half of LDS
 //   for each turn
-//     the next item's place; its first tiles are asked for, into the other half of LDS
-//     steady loop and last iteration
-//     if there is another item: epilogue and stores, and its prologue, cluster by cluster
+//     steady loop and last iteration; what the next item loads is asked for beneath the last product that uses this one's
+//     if there is another item: epilogue and stores, and its prologue, cluster by cluster; the first tiles of the one
+//     behind it are asked for
 //   epilogue and stores of the last item
 //
 // Iteration n + a of an item with n tiles is iteration a of the next, so both have the schedule's clusters. The prologue
@@ -13,10 +14,10 @@
 // stores. What the prologue leaves is carried from turn to turn, and behind the last what steady loop and last iteration
 // have left: the last epilogue stands behind the loop, since what the next item has loaded would be in registers in it.
 #include "PipelineParts.h"
+#include "SharedLines.h"
 
 #include "Tile/Transforms/ClusterReplay.h"
 
-#include "Tile/IR/LayoutConversion.h"
 #include "Tile/IR/MemoryAccess.h"
 #include "Tile/IR/WaveExchange.h"
 #include "Tile/IR/WorkItems.h"
@@ -44,17 +45,13 @@ struct ClusterIssue {
   int64_t fetches = 0, stores = 0;
 };
 
-/// What waves rearrange registers through, where both groups do: a part of LDS for a wave of each.
-struct SharedPart {
-  int64_t offset = 0, bytes = 0;
-};
-
 class JoinedItems {
 public:
   JoinedItems(KernelOp kernel, Operation *place, const ItemEntry &entry, PipelineParts parts, RingInfos rings,
               int64_t apart)
       : kernel(kernel), place(place), entry(entry), parts(std::move(parts)), rings(std::move(rings)), apart(apart),
-        shared(findShared()), builder(kernel.getLoc(), kernel.getContext()) {}
+        shared(hasGroups() ? findSharedPart(kernel, entry.loaded, 2 * apart) : std::nullopt),
+        builder(kernel.getLoc(), kernel.getContext()) {}
 
   void emit();
 
@@ -82,8 +79,6 @@ private:
   void loadAhead(scf::IfOp middle, Item &item, Item &next);
   scf::IfOp emitEnd(Item &item, Item &next, Value turn, Value turns, Value isThere);
   void emitPiece(ArrayRef<Operation *> piece, Item &item);
-  std::optional<SharedPart> findShared();
-  Value convert(Value value, FragType type);
   void emitClusterEnd(const PipelineCluster *begins, const PipelineCluster *ends);
   void mapResults(Item &item);
   int64_t fetchesOf(ArrayRef<Operation *> steps) const;
@@ -128,51 +123,6 @@ static std::optional<int64_t> findHalves(KernelOp kernel) {
   int64_t bytes = llvm::alignTo(ldsEnd(kernel), kHalfAlignment);
   int64_t available = std::min<int64_t>((*arch)->lds.bytesPerWorkgroup, maxLdsFor(**arch, persistent.getInt()));
   return 2 * bytes <= available ? std::optional(bytes) : std::nullopt;
-}
-
-// Rows in lines
-
-/// How the rows and columns of memory of `frag` lie in registers if lanes lie along lines.
-static FragType linesOf(FragType frag) {
-  constexpr int64_t mostBytes = 16, lineBytes = 128;
-  Type element = frag.getElementType();
-  int64_t bytes = element.getIntOrFloatBitWidth() / 8, columns = frag.getMemoryColumns();
-  int64_t run = mostBytes / bytes, lanes = lineBytes / mostBytes;
-  while (columns % (run * lanes) != 0)
-    lanes /= 2;
-  int64_t shape[] = {frag.getMemoryRows(), columns};
-  return FragType::get(frag.getContext(), shape, element, RegisterLayout{FragLayout::Lines, run, lanes});
-}
-
-/// Whether `value` is loaded from whole rows as an operand, which is better loaded in lines.
-static bool isOfMatrixRows(Value value) {
-  auto load = value.getDefiningOp<LoadOp>();
-  return load && isOfWholeHeadRows(*memoryAccessOf(load)) && cast<FragType>(value.getType()).isOfMatrixUnit();
-}
-
-/// Lanes could exchange registers, but the vector unit is what is busy where items join, and LDS is not.
-std::optional<SharedPart> JoinedItems::findShared() {
-  if (!hasGroups())
-    return std::nullopt;
-  int64_t bytes = 0;
-  for (Value value : entry.loaded)
-    if (isOfMatrixRows(value))
-      bytes = std::max(bytes, LayoutConversion(linesOf(cast<FragType>(value.getType())), value.getType()).waveBytes());
-  SharedPart part{2 * apart, bytes};
-  int64_t end = part.offset + bytes * kernel.getWaves() / 2;
-  Result<const ArchInfo *> arch = findArch(kernel.getTarget().str());
-  auto persistent = kernel->getAttrOfType<IntegerAttr>(kPersistentAttr);
-  bool fits = bytes != 0 && arch && persistent &&
-              end <= std::min<int64_t>((*arch)->lds.bytesPerWorkgroup, maxLdsFor(**arch, persistent.getInt()));
-  return fits ? std::optional(part) : std::nullopt;
-}
-
-Value JoinedItems::convert(Value value, FragType type) {
-  auto converted = ConvertLayoutOp::create(builder, type, value);
-  converted.setLdsOffset(shared->offset);
-  converted.setWaveBytes(shared->bytes);
-  converted.setShared(true);
-  return converted;
 }
 
 // Writing
@@ -361,34 +311,9 @@ void JoinedItems::emitSecond(Value turns) {
   emitFetches(second, isThere);
 }
 
-/// Behind which none of `values` is used.
-static Operation *lastUser(Block &block, const llvm::DenseSet<Value> &values) {
-  Operation *last = nullptr;
-  for (Operation &op : block)
-    if (holds(&op, [&](Operation *inner) {
-          return llvm::any_of(inner->getOperands(), [&](Value operand) { return values.contains(operand); });
-        }))
-      last = &op;
-  return last;
-}
-
-/// What follows the last op in `block` that uses one of `values`; where none does, what follows the wait that it begins
-/// with.
-static Operation *behindUsers(Block &block, const llvm::DenseSet<Value> &values) {
-  Operation *last = lastUser(block, values);
-  return last ? last->getNextNode() : block.front().getNextNode();
-}
-
-/// Whether `op` stands in a cluster that computes.
-static bool isInCompute(Operation *op) {
-  while (op && !isa<EnterOp, BarrierOp>(op))
-    op = op->getPrevNode();
-  return op && isa<EnterOp>(op) && cast<EnterOp>(op).getKind() == ClusterKind::Compute;
-}
-
 /// In which type the next item's value is there until it begins.
 Type JoinedItems::loadedType(Value value) const {
-  return shared && isOfMatrixRows(value) ? linesOf(cast<FragType>(value.getType())) : value.getType();
+  return shared && isLoadedOperand(value) ? linesOf(cast<FragType>(value.getType())) : value.getType();
 }
 
 /// What `item` loads for itself, where `builder` is: beneath products, if there are any. Waits behind, which are for
@@ -402,7 +327,7 @@ SmallVector<Value> JoinedItems::emitLoads(ArrayRef<Operation *> loads, Item item
       FenceOp::create(builder);
     clone(load, item);
     Operation *made = item.values.lookup(load->getResult(0)).getDefiningOp();
-    if (shared && isOfMatrixRows(load->getResult(0))) {
+    if (shared && isLoadedOperand(load->getResult(0))) {
       made->getResult(0).setType(loadedType(load->getResult(0)));
       made->setAttr(kWholeRows, builder.getUnitAttr());
     }
@@ -520,21 +445,6 @@ void JoinedItems::emitClusterEnd(const PipelineCluster *begins, const PipelineCl
   for (Operation *op : begins ? begins->ends : Ops())
     if (isa<BarrierOp>(op))
       builder.clone(*op);
-}
-
-/// Each step with what it takes, in order.
-static SmallVector<Ops> stepsOf(ArrayRef<Operation *> ops) {
-  SmallVector<Ops> steps(1);
-  for (Operation *op : ops) {
-    if (isa<FenceOp>(op))
-      continue;
-    steps.back().push_back(op);
-    if (isa<StepOp>(op))
-      steps.emplace_back();
-  }
-  if (steps.back().empty())
-    steps.pop_back();
-  return steps;
 }
 
 /// The steps of two items in one cluster, in the order in which steady iterations have them; behind fences in clusters of
@@ -700,7 +610,7 @@ void JoinedItems::emitTurn(scf::ForOp loop) {
   // Of the last item, too: LLVM would wait at each turn's begin for loads that are not used where another branch leads.
   for (Value value : entry.loaded)
     if (Value loaded = next.values.lookup(value); loaded.getType() != value.getType())
-      next.values.map(value, convert(loaded, cast<FragType>(value.getType())));
+      next.values.map(value, convertThrough(builder, *shared, loaded, cast<FragType>(value.getType())));
   scf::IfOp end = emitEnd(item, next, turn, turns, isThere);
   scf::YieldOp::create(builder, end.getResults());
 }

@@ -126,3 +126,39 @@ int64_t hocket::tile::markCounted(Operation *op) {
     op->setAttr(kCountedAttr, Builder(op->getContext()).getI64IntegerAttr(accesses));
   return accesses;
 }
+
+SmallVector<Ops> hocket::tile::stepsOf(ArrayRef<Operation *> ops) {
+  SmallVector<Ops> steps(1);
+  for (Operation *op : ops) {
+    if (isa<FenceOp>(op))
+      continue;
+    steps.back().push_back(op);
+    if (isa<StepOp>(op))
+      steps.emplace_back();
+  }
+  if (steps.back().empty())
+    steps.pop_back();
+  return steps;
+}
+
+/// Behind which none of `values` is used.
+static Operation *lastUser(Block &block, const llvm::DenseSet<Value> &values) {
+  Operation *last = nullptr;
+  for (Operation &op : block)
+    if (holds(&op, [&](Operation *inner) {
+          return llvm::any_of(inner->getOperands(), [&](Value operand) { return values.contains(operand); });
+        }))
+      last = &op;
+  return last;
+}
+
+Operation *hocket::tile::behindUsers(Block &block, const llvm::DenseSet<Value> &values) {
+  Operation *last = lastUser(block, values);
+  return last ? last->getNextNode() : block.front().getNextNode();
+}
+
+bool hocket::tile::isInCompute(Operation *op) {
+  while (op && !isa<EnterOp, BarrierOp>(op))
+    op = op->getPrevNode();
+  return op && isa<EnterOp>(op) && cast<EnterOp>(op).getKind() == ClusterKind::Compute;
+}

@@ -4,6 +4,7 @@
 #include "WorkItemParts.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <optional>
 
@@ -42,5 +43,11 @@ llvm::SmallVector<Ops> piecesOf(llvm::ArrayRef<mlir::Operation *> after);
 /// Makes waits count `op`, a store or a load of a fragment; returns its instructions, so many at least. Others: 0.
 int64_t markCounted(mlir::Operation *op);
 bool isBarrierOrWait(mlir::Operation *op);
+/// Each step with what it takes, in order, without fences.
+llvm::SmallVector<Ops> stepsOf(llvm::ArrayRef<mlir::Operation *> ops);
+/// What follows the last op in `block` that uses one of `values`; where none does, what follows the op that it begins with.
+mlir::Operation *behindUsers(mlir::Block &block, const llvm::DenseSet<mlir::Value> &values);
+/// Whether `op` stands in a cluster that computes.
+bool isInCompute(mlir::Operation *op);
 
 } // namespace hocket::tile
