@@ -71,7 +71,7 @@ tile.kernel @fmha_fwd_d128_fp16_none(
 
   // What the loop starts from: no scores, no output, and rows that have seen nothing.
   %no_scores = tile.fill 0.000000e+00 : !tile.frag<64x32xf32, acc>
-  %no_output = tile.fill 0.000000e+00 : !tile.frag<128x32xf32, acc>
+  %no_output = tile.fill 0.000000e+00 : !tile.frag<128x32xf32, acc(8)>
   %zero_rows = tile.fill 0.000000e+00 : !tile.rows<32xf32>
   %lowest = tile.fill 0xFF800000 : !tile.rows<32xf32>
 
@@ -79,7 +79,7 @@ tile.kernel @fmha_fwd_d128_fp16_none(
   // Tiles are counted to the last key: that cuts the last tile alone, and the others run without masks.
   %final_pv, %final_reference, %final_bound, %final_sum, %final_exact_sum = tile.for_tiles %t = 0 to %tiles
       cut_right(%seq_kv within 0)
-      init(%old_pv = %no_output : !tile.frag<128x32xf32, acc>,
+      init(%old_pv = %no_output : !tile.frag<128x32xf32, acc(8)>,
            %old_reference = %zero_rows : !tile.rows<32xf32>,
            %old_bound = %lowest : !tile.rows<32xf32>,
            %old_sum = %zero_rows : !tile.rows<32xf32>,
@@ -142,27 +142,27 @@ tile.kernel @fmha_fwd_d128_fp16_none(
           : !tile.frag<64x32xf16, rhs_acc>, !tile.rows<32xf32>, !tile.rows<32xf32>
     }
     // What was accumulated against the old reference.
-    %rescale = tile.step @rescale -> !tile.frag<128x32xf32, acc> {
-      %shrunk = tile.rescale %old_pv by %factor when %moved : !tile.frag<128x32xf32, acc> by <32xf32>
-      tile.yield %shrunk : !tile.frag<128x32xf32, acc>
+    %rescale = tile.step @rescale -> !tile.frag<128x32xf32, acc(8)> {
+      %shrunk = tile.rescale %old_pv by %factor when %moved : !tile.frag<128x32xf32, acc(8)> by <32xf32>
+      tile.yield %shrunk : !tile.frag<128x32xf32, acc(8)>
     }
     // O += V^T P: the packed scores are the right operand as they lie; the transposed read of V follows their order.
-    %read_v = tile.step @read_v -> !tile.frag<128x64xf16, lhs_acc> {
-      %operand = tile.read_transposed %v_ring[%t] : <64x128xf16> -> <128x64xf16, lhs_acc>
-      tile.yield %operand : !tile.frag<128x64xf16, lhs_acc>
+    %read_v = tile.step @read_v -> !tile.frag<128x64xf16, lhs_acc(8)> {
+      %operand = tile.read_transposed %v_ring[%t] : <64x128xf16> -> <128x64xf16, lhs_acc(8)>
+      tile.yield %operand : !tile.frag<128x64xf16, lhs_acc(8)>
     }
-    %pv = tile.step @pv -> !tile.frag<128x32xf32, acc> {
-      %product = tile.mma %read_v, %tile_weights, %rescale : <128x64xf16, lhs_acc>, <64x32xf16, rhs_acc>, <128x32xf32, acc>
-      tile.yield %product : !tile.frag<128x32xf32, acc>
+    %pv = tile.step @pv -> !tile.frag<128x32xf32, acc(8)> {
+      %product = tile.mma %read_v, %tile_weights, %rescale : <128x64xf16, lhs_acc(8)>, <64x32xf16, rhs_acc>, <128x32xf32, acc(8)>
+      tile.yield %product : !tile.frag<128x32xf32, acc(8)>
     }
     tile.yield %pv, %reference, %bound, %row_sum, %exact_sum
-        : !tile.frag<128x32xf32, acc>, !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>
+        : !tile.frag<128x32xf32, acc(8)>, !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>
   }
 
   // The sum over the lanes that share a query, once; then O = O / sum and, where asked for, the log-sum-exp.
   %total = tile.unify %final_sum : <32xf32>
-  %normalized = tile.normalize %final_pv by %total : <128x32xf32, acc>, <32xf32>
-  tile.store %normalized, %o[%batch, %wave_row, %head] : <128x32xf32, acc>, <?x?x?x128xf16>
+  %normalized = tile.normalize %final_pv by %total : <128x32xf32, acc(8)>, <32xf32>
+  tile.store %normalized, %o[%batch, %wave_row, %head] : <128x32xf32, acc(8)>, <?x?x?x128xf16>
   %exact_total = tile.unify %final_exact_sum : <32xf32>
   %log_sum = tile.log_sum %exact_total reference(%final_reference) : <32xf32>
   tile.store_rows %log_sum, %lse[%batch, %head, %wave_row] : <32xf32>, <?x?x?xf32>

@@ -23,7 +23,7 @@ attn.forward @d256 element_type(bf16) head_dim(256)
 // CHECK-SAME: waves(4)
 // CHECK: tile.ring %k[{{.*}}] : <?x?x?x192xbf16> -> <64x192xbf16>
 // CHECK: tile.ring %v[{{.*}}] : <?x?x?x128xbf16> -> <64x128xbf16>
-// CHECK: tile.store %{{.*}} : <128x32xf32, acc>
+// CHECK: tile.store %{{.*}} : <128x32xf32, acc(8)>
 attn.forward @d192x128 element_type(bf16) head_dim(192) head_dim_v(128)
 
 // A head that is not whole blocks is rounded up; a panel of 64 bytes by 64 keys is four chunks of LDS DMA.

@@ -7,13 +7,13 @@ attn.forward @joined element_type(bf16) head_dim(128) mask(none) lse
 
 // CHECK-LABEL: llvm.func @joined
 // CHECK: rocdl.readfirstlane
-// CHECK: scf.for %[[TURN:.*]] = %{{.*}} to
-// CHECK: %[[PLACE:.*]] = arith.remui %[[TURN]], %c14_i32
-// CHECK: arith.cmpi eq, %[[PLACE]], %c0_i32
-// CHECK: %[[TABLES:.*]]:4 = scf.if
+// CHECK: scf.for %[[TURN:.*]] = %{{.*}} to {{.*}} iter_args({{.*}}, %[[FIRST:[^ ]*]] = %{{[^ ]*}}) ->
+// CHECK: %[[PLACE:.*]] = arith.subi %[[TURN]], %[[FIRST]]
+// CHECK: arith.cmpi eq, %[[PLACE]], %c14_i32
+// CHECK-DAG: arith.select %{{.*}}, %[[TURN]], %[[FIRST]] : i32
+// CHECK-DAG: %[[TABLES:.*]]:4 = scf.if
 // CHECK: arith.divui
 // CHECK: } else {
-// CHECK: %[[FIRST:.*]] = arith.subi %[[TURN]], %[[PLACE]]
 // CHECK-NOT: rocdl.readfirstlane
 // CHECK-NOT: llvm.load {{.*}} invariant
 // CHECK: rocdl.readlane %[[TABLES]]#
