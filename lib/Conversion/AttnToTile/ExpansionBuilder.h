@@ -25,7 +25,8 @@ public:
     return tile::FillOp::create(*this, type, getF32FloatAttr(value));
   }
   tile::FragType frag(int64_t rows, int64_t columns, mlir::Type element, tile::FragLayout layout, int64_t run = 0) {
-    return tile::FragType::get(getContext(), {rows, columns}, element, tile::RegisterLayout{layout, run});
+    int64_t shape[] = {rows, columns};
+    return tile::FragType::get(getContext(), shape, element, tile::FragType::defaultLayout(layout, shape, element, run));
   }
   /// One f32 for each row of a wave.
   tile::RowsType rows() { return tile::RowsType::get(getContext(), kWaveRows, getF32Type()); }
