@@ -165,10 +165,10 @@ std::map<std::string, unsigned> countExecuted(const Case &item, const std::strin
 } // namespace
 
 /// The rare paths and the ways around them, counted in the executed code: `v_ceil` stands in the
-/// path that moves a reference alone (not where it is known to be the first), the compares with
-/// immediates in the one that masks a tile.
+/// path that moves a reference alone (not where it is known to be the first), bits that become whole
+/// masks in the one that masks a tile.
 TEST(Paths, OfMaskAndRescaleAreTakenAndPassed) {
-  const std::string moves = "v_ceil_f32", masks = "v_cmp_le_i32", products = "v_mfma";
+  const std::string moves = "v_ceil_f32", masks = "v_bfe_i32", products = "v_mfma";
   constexpr unsigned perTile = 32;
   auto tiles = [&](auto &counts) { return counts[products] / perTile; };
   for (const char *schedule : {"sequential", "dual_wave"}) {
