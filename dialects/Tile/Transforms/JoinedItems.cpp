@@ -341,7 +341,7 @@ SmallVector<Value> JoinedItems::emitLoads(ArrayRef<Operation *> loads, Item item
   return llvm::map_to_vector(entry.loaded, [&](Value value) { return item.values.lookup(value); });
 }
 
-/// Adds to the middle what the next item loads for itself, in the memory cluster behind the last that uses this item's.
+/// Adds to the middle what the next item loads for itself, behind the last op that uses what this one has loaded.
 void JoinedItems::loadAhead(scf::IfOp middle, Item &item, Item &next) {
   Ops loads = llvm::filter_to_vector(entry.ops, llvm::IsaPred<LoadOp>);
   SmallVector<Value> ofLoads(entry.loaded);
