@@ -160,6 +160,7 @@ private:
   }
 
   Status parse();
+  Status verifyNothingIsChosen() const;
   Status parseMlir();
   Status parseLlvm();
   Status advanceTo(Stage stage);
@@ -228,6 +229,21 @@ Status Compiler::parse() {
   }
 }
 
+/// Behind the stage `tile` a kernel is what it is.
+Status Compiler::verifyNothingIsChosen() const {
+  for (auto [isChosen, what] : {std::pair(options.schedule.has_value(), "its schedule"),
+                                {options.waves.has_value(), "its waves"},
+                                {options.kvTile.has_value(), "the keys of its tiles"},
+                                {options.workgroups.has_value(), "how many workgroups share a compute unit"},
+                                {options.blockOrder.has_value(), "the order of its blocks"},
+                                {options.groupRows, "what its rows are"},
+                                {options.persistent != 0, "whether it is persistent"}})
+    if (isChosen)
+      return invalidInput("'" + name.str() + "' is of the stage '" + std::string(toString(options.from)) + "', where " +
+                          what + " cannot be chosen any more; leave that out, or begin with attn or tile");
+  return Status::success();
+}
+
 Status Compiler::parseMlir() {
   module = parseSourceString<ModuleOp>(input, ParserConfig(&context), name);
   if (!module)
@@ -238,11 +254,8 @@ Status Compiler::parseMlir() {
   }
   if (Status status = verifyTargets(); !status)
     return status;
-  if (options.from > Stage::Tile && options.persistent != 0)
-    return invalidInput("'" + name.str() + "' is of the stage '" + std::string(toString(options.from)) +
-                        "', where a kernel is persistent already or cannot become it; begin with attn or tile");
   if (options.from > Stage::Tile)
-    return Status::success();
+    return verifyNothingIsChosen();
   if (Status status = makePersistent(); !status)
     return status;
   if (Status status = overrideProblems(); !status)
