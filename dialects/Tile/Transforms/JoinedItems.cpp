@@ -69,6 +69,10 @@ private:
   void forgetPlace(Item &item) const;
   Value valueOf(Value value, Item &item);
   void emitFetches(Item &item, Value isThere);
+  /// What brings an item into LDS: the operations of its entry other than the reads.
+  Ops entryFetches() const {
+    return llvm::filter_to_vector(entry.ops, [](Operation *op) { return !isa<LoadOp>(op); });
+  }
   void emitApart(ArrayRef<Operation *> ops, Item &item);
   void emitFirst();
   void emitSecond(Value turns);
@@ -215,7 +219,7 @@ Value JoinedItems::valueOf(Value value, Item &item) {
 
 /// The fetches of the entry, if the item is there.
 void JoinedItems::emitFetches(Item &item, Value isThere) {
-  Ops fetches = llvm::filter_to_vector(entry.ops, [](Operation *op) { return !isa<LoadOp>(op); });
+  Ops fetches = entryFetches();
   cloneNeeded(fetches, item);
   auto branch = scf::IfOp::create(builder, isThere, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(builder);
@@ -284,7 +288,7 @@ void JoinedItems::emitFirst() {
   first.number = constant(0);
   clonePlace(first, first.number);
   Ops rings = llvm::filter_to_vector(parts.before, llvm::IsaPred<RingOp>);
-  Ops fetches = llvm::filter_to_vector(entry.ops, [](Operation *op) { return !isa<LoadOp>(op); });
+  Ops fetches = entryFetches();
   cloneNeeded(fetches, first);
   for (Operation *op : entry.ops) {
     cloneNeeded(op, first);
@@ -470,7 +474,7 @@ void JoinedItems::emitJoined(Item &item, Item &next, Item &after) {
   SmallVector<PipelineCluster> old = clustersOf(parts.epilogue), made = clustersOf(parts.prologue);
   SmallVector<Ops> pieces = piecesOf(parts.after);
   ArrayRef<Ops> left = pieces;
-  Ops fetches = llvm::filter_to_vector(entry.ops, [](Operation *op) { return !isa<LoadOp>(op); });
+  Ops fetches = entryFetches();
   ArrayRef<Operation *> ahead = fetches;
   int64_t all = static_cast<int64_t>(made.size()), end = all - static_cast<int64_t>(parts.peeled);
   int64_t firstOld = end - static_cast<int64_t>(old.size());
