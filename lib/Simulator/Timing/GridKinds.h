@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <unordered_set>
 
 namespace hocket::sim {
 

@@ -8,12 +8,12 @@
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "Target/Arch/ArchInfo.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ThreadPool.h"
 
 #include <algorithm>
 #include <optional>
-#include <unordered_set>
 
 using namespace hocket;
 using namespace hocket::sim;
@@ -37,7 +37,7 @@ public:
   std::unique_ptr<Observer> observe(const LaunchContext &) override {
     return std::make_unique<Watcher>(*this);
   }
-  std::unordered_set<uint64_t> all, own;
+  llvm::DenseSet<uint64_t> all, own;
   std::vector<uint64_t> fresh; ///< for each workgroup: lines that none before it asked for
   uint64_t asked = 0, updated = 0; ///< lines; bytes that atomics update
 
@@ -54,10 +54,13 @@ private:
         return;
       const TimedInstruction &timed = counter.timed(*op.instruction);
       uint64_t step = timed.bytes;
+      std::optional<uint64_t> last; // neighbours are mostly on one line
       for (unsigned lane = 0; lane < waveSize; ++lane) {
         if (!(op.mask >> lane & 1) || (op.partial && op.inRange[lane] == 0))
           continue;
-        counter.own.insert((op.linear ? op.address[0] + lane * step : op.address[lane]) / 128);
+        const uint64_t line = (op.linear ? op.address[0] + lane * step : op.address[lane]) / 128;
+        if (line != last)
+          counter.own.insert(*(last = line));
         counter.updated += timed.atomic ? step : 0;
       }
     }

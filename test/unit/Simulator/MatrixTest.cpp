@@ -237,6 +237,64 @@ TEST_P(Matrix, SpecialValues) {
   EXPECT_EQ(row(7), std::bit_cast<uint32_t>(16.0f));
 }
 
+/// Zeros of either sign times finite numbers leave C as it is, but for -0; what is not finite makes NaNs of them.
+TEST_P(Matrix, Zeros) {
+  const uint32_t zeros[] = {0, 0x80008000}, others[] = {0x3f80c1a0, 0, 0x7f807f80, 0xffc5ffc5};
+  const uint32_t sums[] = {0, 0x80000000, 0x3f800000};
+  for (uint32_t zero : zeros)
+    for (uint32_t other : others)
+      for (uint32_t sum : sums)
+        for (bool zeroA : {true, false}) {
+          WaveHarness h;
+          for (unsigned w = 0; w < 4; ++w) {
+            h.setV(regA + w, zeroA ? zero : other);
+            h.setV(regB + w, zeroA ? other : zero);
+          }
+          for (unsigned r = 0; r < 16; ++r)
+            h.setV(regC + r, sum);
+          h.run("v_mfma_f32_32x32x16_bf16 v[0:15], v[64:67], v[80:83], v[0:15]");
+          // The order of signs in a word: 1.0 and -20.0 or zeros; -0 stays where every product is -0.
+          auto productIsNegative = [&](uint32_t half) { return ((half ^ zero) & 0x8000) != 0; };
+          bool allNegative = productIsNegative(other & 0xffff) && productIsNegative(other >> 16);
+          uint32_t want = sum == 0x80000000 && !allNegative ? 0 : sum;
+          if ((other & 0x7f80) == 0x7f80)
+            want = 0x7fc00000;
+          for (unsigned r = 0; r < 16; ++r)
+            EXPECT_EQ(h.v(regC + r), want) << std::hex << zero << " times " << other << " and " << sum;
+        }
+}
+
+/// One number among zeros, and one that is not finite: each is seen wherever it stands.
+TEST_P(Matrix, OneAmongZeros) {
+  for (const Shape &s : shapes) {
+    if (s.format != Format::Bf16 || s.size == 4)
+      continue;
+    SCOPED_TRACE(s.name);
+    for (unsigned lane : {0u, 17u, 63u})
+      for (bool infinite : {false, true}) {
+        WaveHarness h(s.options());
+        for (unsigned w = 0; w < s.words; ++w) {
+          h.setV(regA + w, 0);
+          h.setV(regB + w, infinite ? 0u : 0x3f803f80u);
+        }
+        for (unsigned r = 0; r < s.results(); ++r)
+          h.setV(regC + r, 0);
+        h.setLane(regA + s.words - 1, lane, infinite ? 0x7f800000u : 0x3f800000u);
+        h.run(std::string(s.name) + " " + tuple('v', regC, s.results()) + ", " + tuple('v', regA, s.words) + ", " +
+              tuple('v', regB, s.words) + ", " + tuple('v', regC, s.results()));
+        unsigned changed = 0;
+        forEachResult(s, [&](unsigned, unsigned, unsigned, Place p) {
+          uint32_t result = std::bit_cast<uint32_t>(h.vf(regC + p.reg, p.lane));
+          if (result == 0)
+            return;
+          ++changed;
+          EXPECT_EQ(result, infinite ? 0x7fc00000u : 0x3f800000u);
+        });
+        EXPECT_EQ(changed, s.size) << "lane " << lane;
+      }
+  }
+}
+
 /// Subnormal operands and results are kept.
 TEST_P(Matrix, Subnormals) {
   WaveHarness h;
