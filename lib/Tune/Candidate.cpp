@@ -255,6 +255,11 @@ void Candidate::fetchAhead(const StepGraph &graph, Choices &choices) {
   }
 }
 
+/// The number of a change: of what, in which way, at which end.
+static int numbered(size_t what, size_t way, size_t end = 0) {
+  return static_cast<int>((what * 1024 + way) * 2 + end);
+}
+
 /// In front of all others of its cluster, or behind them.
 static int placedIn(bool front, const std::vector<int> &rank) {
   return front ? *llvm::min_element(rank) - 1 : *llvm::max_element(rank) + 1;
@@ -367,17 +372,23 @@ void Candidate::change(const Shapes &shapes, Choices &choices) {
   changeForm(shapes, choices);
 }
 
+/// A copy among `to`, for a change of it.
+Candidate &Candidate::add(Neighbours &to, Change kind, int what) const {
+  to.push_back({*this, kind, what});
+  return to.back().candidate;
+}
+
 /// A step in another cluster, there in front of all others or behind them; everything from a position on.
-void Candidate::addMoves(std::vector<Candidate> &to) const {
+void Candidate::addMoves(Neighbours &to) const {
   std::vector<int> ways = {1, -1, clusters, -clusters};
   for (size_t step = 0; step != position.size(); ++step)
     for (size_t way = 0; way != ways.size(); ++way) {
       if (llvm::is_contained(llvm::ArrayRef(ways).take_front(way), ways[way]))
         continue;
       for (bool front : {true, false}) {
-        to.push_back(*this);
-        to.back().position[step] += ways[way];
-        to.back().rank[step] = placedIn(front, rank);
+        Candidate &moved = add(to, Change::Move, numbered(step, way, front));
+        moved.position[step] += ways[way];
+        moved.rank[step] = placedIn(front, rank);
       }
     }
   std::vector<int> places = position;
@@ -385,25 +396,23 @@ void Candidate::addMoves(std::vector<Candidate> &to) const {
   places.erase(llvm::unique(places), places.end());
   for (int from : llvm::drop_begin(places))
     for (int by : {1, -1}) {
-      to.push_back(*this);
-      for (int &at : to.back().position)
+      size_t first = llvm::find(position, from) - position.begin();
+      for (int &at : add(to, Change::MoveAll, numbered(first, by > 0)).position)
         at += at >= from ? by : 0;
     }
 }
 
 /// A step in front of all others of its cluster, behind them, or behind the next.
-void Candidate::addOrders(std::vector<Candidate> &to) const {
+void Candidate::addOrders(Neighbours &to) const {
   for (int cluster = 0; cluster != clusters; ++cluster) {
     std::vector<size_t> steps = stepsIn(cluster);
     for (size_t at = 0; at != steps.size(); ++at) {
-      for (bool front : {true, false}) {
-        to.push_back(*this);
-        to.back().rank[steps[at]] = placedIn(front, rank);
-      }
+      for (bool front : {true, false})
+        add(to, Change::Order, numbered(steps[at], front)).rank[steps[at]] = placedIn(front, rank);
       if (at + 1 == steps.size())
         continue;
-      to.push_back(*this);
-      std::swap(to.back().rank[steps[at]], to.back().rank[steps[at + 1]]);
+      Candidate &swapped = add(to, Change::Order, numbered(steps[at], 2));
+      std::swap(swapped.rank[steps[at]], swapped.rank[steps[at + 1]]);
     }
   }
 }
@@ -430,13 +439,13 @@ static std::vector<bool> withFollowers(const StepGraph &graph, size_t first) {
 }
 
 /// A step with its followers by a cluster or a tile: what stands in front of it runs so much further ahead.
-void Candidate::addRetimed(const StepGraph &graph, std::vector<Candidate> &to) const {
+void Candidate::addRetimed(const StepGraph &graph, Neighbours &to) const {
   for (size_t first = 0; first != position.size(); ++first) {
     std::vector<bool> moves = withFollowers(graph, first);
-    for (int by : {1, -1, clusters, -clusters}) {
-      to.push_back(*this);
+    for (auto [way, by] : llvm::enumerate(std::array{1, -1, clusters, -clusters})) {
+      Candidate &moved = add(to, Change::Retime, numbered(first, way));
       for (size_t step = 0; step != moves.size(); ++step)
-        to.back().position[step] += moves[step] ? by : 0;
+        moved.position[step] += moves[step] ? by : 0;
     }
   }
 }
@@ -456,20 +465,18 @@ void Candidate::readAhead(const StepGraph &graph, int ahead) {
 }
 
 /// All operands earlier or later at once, since one alone keeps what the other gives free; all fetches.
-void Candidate::addOperands(const StepGraph &graph, std::vector<Candidate> &to) const {
-  for (int ahead : {0, 1, clusters}) {
-    to.push_back(*this);
-    to.back().readAhead(graph, ahead);
-  }
-  for (int by : {1, -1, clusters, -clusters}) {
-    to.push_back(*this);
+void Candidate::addOperands(const StepGraph &graph, Neighbours &to) const {
+  for (auto [way, ahead] : llvm::enumerate(std::array{0, 1, clusters}))
+    add(to, Change::RetimeAll, numbered(0, way)).readAhead(graph, ahead);
+  for (auto [way, by] : llvm::enumerate(std::array{1, -1, clusters, -clusters})) {
+    Candidate &moved = add(to, Change::RetimeAll, numbered(1, way));
     for (size_t step = 0; step != position.size(); ++step)
-      to.back().position[step] += graph.steps[step].fetches ? by : 0;
+      moved.position[step] += graph.steps[step].fetches ? by : 0;
   }
 }
 
 /// Each cluster in two, behind every one of its steps, with a barrier between and without.
-void Candidate::addSplits(std::vector<Candidate> &to) const {
+void Candidate::addSplits(Neighbours &to) const {
   if (clusters == kMaxClusters)
     return;
   for (int cluster = 0; cluster != clusters; ++cluster) {
@@ -478,91 +485,70 @@ void Candidate::addSplits(std::vector<Candidate> &to) const {
       for (bool join : {false, true}) {
         if (join && waveGroups == 2)
           continue;
-        Candidate split = *this;
+        Candidate &split = add(to, Change::Split, numbered(steps[first], join));
         split.insertCluster(cluster + 1);
         split.joined[cluster + 1] = join;
         split.interleave[cluster + 1] = interleave[cluster];
         split.priority[cluster + 1] = priority[cluster];
         for (size_t step : llvm::ArrayRef(steps).drop_front(first))
           ++split.position[step];
-        to.push_back(std::move(split));
       }
   }
 }
 
-void Candidate::addClusterForms(std::vector<Candidate> &to) const {
-  for (std::string_view word : {kSpread, kAcross, kStream}) {
-    to.push_back(*this);
+void Candidate::addClusterForms(const StepGraph &graph, Neighbours &to) const {
+  constexpr std::array words = {kSpread, kAcross, kStream};
+  for (auto [way, word] : llvm::enumerate(words)) {
     std::string text = toggled(interleave.front(), word);
-    to.back().interleave.assign(clusters, text);
+    add(to, Change::FormAll, numbered(way, tile::Interleave::of(text).none)).interleave.assign(clusters, text);
   }
   for (int cluster = 0; cluster != clusters; ++cluster) {
-    for (std::string_view word : {kSpread, kAcross, kStream}) {
-      to.push_back(*this);
-      to.back().interleave[cluster] = toggled(interleave[cluster], word);
-    }
-    to.push_back(*this);
-    to.back().priority[cluster] = priority[cluster] > 0 ? -1 : 1;
-    to.push_back(*this);
-    to.back().otherKind[cluster] = !otherKind[cluster];
-    if (cluster != 0 && waveGroups == 1) {
-      to.push_back(*this);
-      to.back().joined[cluster] = !joined[cluster];
-    }
-    if (clusters < kMaxClusters) {
-      to.push_back(*this);
-      to.back().insertCluster(cluster);
-    }
-    if (clusters > 1) {
-      to.push_back(*this);
-      to.back().removeCluster(cluster);
-    }
+    size_t ways = 0;
+    auto next = [&]() -> Candidate & {
+      return add(to, Change::Form, numbered(ways++, multiplies(graph, cluster)));
+    };
+    for (std::string_view word : words)
+      next().interleave[cluster] = toggled(interleave[cluster], word);
+    next().priority[cluster] = priority[cluster] > 0 ? -1 : 1;
+    next().otherKind[cluster] = !otherKind[cluster];
+    if (clusters < kMaxClusters)
+      next().insertCluster(cluster);
+    if (clusters > 1)
+      next().removeCluster(cluster);
+    if (cluster != 0 && waveGroups == 1)
+      next().joined[cluster] = !joined[cluster];
   }
 }
 
-void Candidate::addShapes(const Shapes &shapes, std::vector<Candidate> &to) const {
-  auto add = [&](int Candidate::*member, int value) {
-    if (this->*member == value)
-      return;
-    to.push_back(*this);
-    to.back().*member = value;
+void Candidate::addShapes(const Shapes &shapes, Neighbours &to) const {
+  auto addWith = [&](int Candidate::*member, int value, size_t which) {
+    if (this->*member != value)
+      add(to, Change::Shape, numbered(which, value)).*member = value;
   };
   for (int count = 0; count <= kMaxUnroll; ++count)
-    add(&Candidate::unroll, count);
+    addWith(&Candidate::unroll, count, 0);
   if (!isAlone(shapes)) {
-    add(&Candidate::waveGroups, 3 - waveGroups);
-    to.back().joined.assign(clusters, false);
+    Candidate &other = add(to, Change::Shape, numbered(1, waveGroups));
+    other.waveGroups = 3 - waveGroups;
+    other.joined.assign(clusters, false);
   }
   for (int64_t count : shapes.waves)
-    add(&Candidate::waves, static_cast<int>(count));
+    addWith(&Candidate::waves, static_cast<int>(count), 2);
   for (int64_t keys : shapes.kvTiles)
-    add(&Candidate::kvTile, static_cast<int>(keys));
+    addWith(&Candidate::kvTile, static_cast<int>(keys), 3);
   for (int64_t count : shapes.workgroupCounts)
-    add(&Candidate::workgroups, static_cast<int>(count));
+    addWith(&Candidate::workgroups, static_cast<int>(count), 4);
 }
 
-std::vector<Candidate> Candidate::neighbours(Change kind, const StepGraph &graph, const Shapes &shapes) const {
-  std::vector<Candidate> result;
-  switch (kind) {
-  case Change::Move:
-    addMoves(result);
-    break;
-  case Change::Order:
-    addOrders(result);
-    break;
-  case Change::Retime:
-    addRetimed(graph, result);
-    addOperands(graph, result);
-    break;
-  case Change::Split:
-    addSplits(result);
-    break;
-  case Change::Form:
-    addClusterForms(result);
-    break;
-  case Change::Shape:
-    addShapes(shapes, result);
-  }
+std::vector<Neighbour> Candidate::neighbours(const StepGraph &graph, const Shapes &shapes) const {
+  Neighbours result;
+  addMoves(result);
+  addOrders(result);
+  addRetimed(graph, result);
+  addOperands(graph, result);
+  addSplits(result);
+  addClusterForms(graph, result);
+  addShapes(shapes, result);
   return result;
 }
 

@@ -58,12 +58,14 @@ struct Shapes {
 };
 
 /// Kinds of small changes.
-enum class Change { Move, Order, Retime, Split, Form, Shape };
-inline constexpr size_t kChanges = 6;
+enum class Change { Move, MoveAll, Order, Retime, RetimeAll, Split, Form, FormAll, Shape };
+
 
 /// What is known before a candidate is compiled: its tiles are too large for LDS, or what waits for a later cluster for
 /// registers; there are enough if operands come while others go; there seem to be enough.
 enum class Fit { No, Tight, Yes };
+
+struct Neighbour;
 
 class Candidate {
 public:
@@ -75,10 +77,9 @@ public:
   void change(const Shapes &shapes, Choices &choices);
   /// Waves and keys from `shapes` where it does not say them.
   void chooseShape(const Shapes &shapes, Choices &choices);
-  /// All that one small change of a kind makes of it, in a fixed order: a step elsewhere or in another order, a step with
-  /// all that follows it later or earlier, a cluster more, in two, left out or of another form, another shape. Not
-  /// repaired yet.
-  std::vector<Candidate> neighbours(Change kind, const StepGraph &graph, const Shapes &shapes) const;
+  /// All that one small change makes of it, in a fixed order: a step elsewhere or in another order, a step with all that
+  /// follows it later or earlier, a cluster more, in two, left out or of another form, another shape. Not repaired yet.
+  std::vector<Neighbour> neighbours(const StepGraph &graph, const Shapes &shapes) const;
   /// Moves steps until every dependence is kept, as little as that takes. False if no such place was found near.
   bool repair(const StepGraph &graph);
   /// Whether its tiles may lie in LDS and its values in registers, as far as `demand` knows of tiles of this size. Where
@@ -87,9 +88,11 @@ public:
   int keysOfTile() const { return kvTile; }
 
   Table table(const StepGraph &graph) const;
-  /// Wave groups, clusters, waves, keys of a tile, tiles under way at once: candidates that differ in them are hardly
-  /// variations of each other.
-  using Form = std::array<int, 5>;
+  /// Wave groups, waves, workgroups, keys of a tile: what hardly ever changes for the better by small steps.
+  using Island = std::array<int, 4>;
+  Island island() const { return {waveGroups, waves, workgroups, kvTile}; }
+  /// Clusters, tiles under way at once: candidates that differ in them are hardly variations of each other.
+  using Form = std::array<int, 2>;
   Form form(const StepGraph &graph) const;
 
 private:
@@ -99,14 +102,16 @@ private:
   bool settle(const StepGraph &graph, const Dependence &dependence);
   int slotsBetween(size_t fill, size_t read) const;
   int unrollFor(const StepGraph &graph) const;
-  void addMoves(std::vector<Candidate> &to) const;
-  void addOrders(std::vector<Candidate> &to) const;
-  void addRetimed(const StepGraph &graph, std::vector<Candidate> &to) const;
-  void addOperands(const StepGraph &graph, std::vector<Candidate> &to) const;
+  using Neighbours = std::vector<Neighbour>;
+  Candidate &add(Neighbours &to, Change kind, int what) const;
+  void addMoves(Neighbours &to) const;
+  void addOrders(Neighbours &to) const;
+  void addRetimed(const StepGraph &graph, Neighbours &to) const;
+  void addOperands(const StepGraph &graph, Neighbours &to) const;
   void readAhead(const StepGraph &graph, int ahead);
-  void addSplits(std::vector<Candidate> &to) const;
-  void addClusterForms(std::vector<Candidate> &to) const;
-  void addShapes(const Shapes &shapes, std::vector<Candidate> &to) const;
+  void addSplits(Neighbours &to) const;
+  void addClusterForms(const StepGraph &graph, Neighbours &to) const;
+  void addShapes(const Shapes &shapes, Neighbours &to) const;
   bool isAlone(const Shapes &shapes) const { return waves != 0 && waves <= shapes.simds; }
   void drawSteps(const StepGraph &graph, Choices &choices);
   void drawOrder(const StepGraph &graph, Choices &choices);
@@ -140,6 +145,14 @@ private:
   std::vector<std::string> interleave; ///< by cluster: what a compute cluster says of it
   std::vector<bool> joined;      ///< by cluster: to the one before; of two wave groups none is
   std::vector<bool> otherKind;   ///< by cluster: "compute" where nothing multiplies, "memory" where something does
+};
+
+/// What one small change makes of a candidate. `what` tells changes of a kind apart: the same change of other candidates
+/// has the same number, as far as they have something that is the same.
+struct Neighbour {
+  Candidate candidate;
+  Change kind;
+  int what;
 };
 
 /// The text of a `tile.schedule` called `name`.

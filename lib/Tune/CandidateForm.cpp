@@ -120,7 +120,7 @@ Candidate::Form Candidate::form(const StepGraph &graph) const {
   for (size_t step = 0; step != position.size(); ++step)
     if (graph.steps[step].multiplies)
       last = std::max(last, floorDivide(position[step], clusters));
-  return {waveGroups, clusters, waves, kvTile, last};
+  return {clusters, last};
 }
 
 Table Candidate::table(const StepGraph &graph) const {

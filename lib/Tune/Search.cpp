@@ -28,30 +28,61 @@ constexpr size_t kParents = 4;
 constexpr size_t kEarly = 96;
 /// Who takes so many times as long as the best in the preview is not timed.
 constexpr double kSlower = 1.03;
-/// After so many proposals in vain a form counts as twice as slow as it is: others have their turn.
-constexpr double kPatience = 400;
+/// After so many proposals in vain a form, or an island, counts as twice as slow as it is: others have their turn.
+constexpr double kFormPatience = 400, kIslandPatience = 1600;
+/// What is better by less than this share was still in vain.
+constexpr double kProgress = 0.003;
 /// How often a proposal may turn out known or impossible before the space counts as exhausted.
 constexpr unsigned kMaxAttempts = 20000;
 
+/// A change and its number (Neighbour).
+using ChangeKey = std::pair<Change, int>;
+
 struct Proposal {
   Candidate candidate;
-  std::optional<Change> change; ///< the only one of `parent` that it is
-  std::optional<size_t> parent; ///< none: drawn
+  std::optional<ChangeKey> change; ///< the only one of `parent` that it is
+  std::optional<size_t> parent;    ///< none: drawn
 };
 
-/// Candidates of one form.
+/// Candidates of one form or island.
 struct Family {
   double best = std::numeric_limits<double>::infinity(); ///< score
-  unsigned inVain = 0; ///< proposals from one of it since its best was found
-  double prospect() const { return best * (1 + inVain / kPatience); }
+  double bestBefore = best;                              ///< when the last progress was made
+  unsigned inVain = 0;                                   ///< proposals from one of it since then
+  double prospect(double patience) const { return best * (1 + inVain / patience); }
+  void learn(double score);
 };
 
-/// What changes of a kind have brought.
-struct Success {
-  unsigned tried = 0, better = 0;
-  /// How often one of the kind is to be tried beside others. Of none it is known that it is good for nothing.
-  int weight() const { return static_cast<int>(1000 * (better + 1) / (tried + 5)); }
+void Family::learn(double score) {
+  best = std::min(best, score);
+  if (best >= bestBefore * (1 - kProgress))
+    return;
+  bestBefore = best;
+  inVain = 0;
+}
+
+/// The best trials of a form, and those of the forms of an island.
+using Group = std::vector<size_t>;
+using Groups = std::vector<Group>;
+
+/// What a change has brought where it was tried: by how much it made others slower, the latest trial as much as all before.
+struct Effect {
+  double slower = 0;
+  bool isKnown = false;
+  void learn(double factor);
+  /// How often it is to be tried beside others. Of none it is known that it is good for nothing.
+  int weight() const { return static_cast<int>(1000 / (1 + std::max(slower, -0.5 * kUsual) / kUsual)); }
+
+private:
+  /// By so much a change may be for the worse and be tried half as often as one that changes nothing.
+  static constexpr double kUsual = 0.02;
 };
+
+void Effect::learn(double factor) {
+  double now = factor == 1 ? kUsual : std::clamp(factor - 1, -0.5, 0.5); // the same code
+  slower = isKnown ? (slower + now) / 2 : now;
+  isKnown = true;
+}
 
 class Search {
 public:
@@ -72,9 +103,9 @@ private:
   Status readDemands(const Algorithm &start);
   Key keyOf(const Candidate &candidate) const;
   bool isWorthIt(Candidate &candidate);
-  std::vector<std::vector<size_t>> parents() const;
+  std::vector<Groups> parents() const;
   std::optional<Proposal> nextNeighbour(size_t parent);
-  std::optional<Proposal> propose(const std::vector<std::vector<size_t>> &groups);
+  std::optional<Proposal> propose(const std::vector<Groups> &islands);
   std::vector<Proposal> proposeBatch();
   Result<double> costOf(const attention::CompiledKernel &kernel, const Cost &of, Costs &known) const;
   Status time(const attention::CompiledKernel &kernel, double limit, Trial &trial) const;
@@ -102,10 +133,13 @@ private:
   std::vector<size_t> order;         ///< the numbers of those that have a score, best first
   mutable std::mutex costMutex;
   mutable Costs costs, previews;
-  /// Of trials that have been asked for some: those that are left, by kind.
-  std::map<size_t, std::array<std::vector<Candidate>, kChanges>> neighbours;
-  std::array<Success, kChanges> successes;
-  std::map<Candidate::Form, Family> families;
+  /// Of trials that have been asked for some: those that are left.
+  std::map<size_t, std::vector<Neighbour>> neighbours;
+  std::map<ChangeKey, Effect> effects;
+  using FormOfIsland = std::pair<Candidate::Island, Candidate::Form>;
+  FormOfIsland formOf(const Candidate &candidate) const { return {candidate.island(), candidate.form(graph)}; }
+  std::map<Candidate::Island, Family> islands;
+  std::map<FormOfIsland, Family> forms;
   Found found;
 };
 } // namespace
@@ -282,73 +316,70 @@ std::optional<Trial> Search::recall(const Key &key, double limit) const {
   return trial;
 }
 
-/// The best trials of each form, those of the best form first, as long as proposals from it are not in vain. Different
-/// forms are good in different ways, and a search over the best of all would soon have nothing but variations of one.
-/// Equal times are mostly equal code: one stands for all.
-std::vector<std::vector<size_t>> Search::parents() const {
-  std::vector<std::vector<size_t>> groups;
-  std::map<Candidate::Form, size_t> groupOf;
-  std::set<std::pair<size_t, double>> times;
-  for (size_t index : order) {
-    auto [entry, isNew] = groupOf.try_emplace(candidates[index].form(graph), groups.size());
-    if (isNew)
-      groups.emplace_back();
-    std::vector<size_t> &group = groups[entry->second];
-    if (group.size() < kParents && times.emplace(entry->second, scores[index]).second)
-      group.push_back(index);
-  }
-  std::vector<std::pair<double, size_t>> prospects;
-  for (auto [number, group] : llvm::enumerate(groups))
-    prospects.emplace_back(families.at(candidates[group.front()].form(graph)).prospect(), number);
-  llvm::sort(prospects);
-  std::vector<std::vector<size_t>> sorted;
-  for (auto [prospect, number] : prospects)
-    sorted.push_back(std::move(groups[number]));
-  return sorted;
+/// What `byProspect` says of a family, best first.
+template <class T> static std::vector<T> inOrder(std::vector<std::pair<double, T>> byProspect) {
+  llvm::sort(byProspect);
+  std::vector<T> result;
+  for (auto &[prospect, item] : byProspect)
+    result.push_back(std::move(item));
+  return result;
 }
 
-/// One of the small changes of `parent` that was not proposed yet, in random order, more often of a kind that has made
-/// others better.
+/// The best trials of each form of each island, those of the best island and form first, as long as proposals from it are
+/// not in vain. Different forms are good in different ways, and a search over the best of all would soon have nothing but
+/// variations of one; an island that is behind at first needs some hundred trials to show what is in it.
+/// Equal times are mostly equal code: one stands for all.
+std::vector<Groups> Search::parents() const {
+  std::map<Candidate::Island, std::map<Candidate::Form, Group>> all;
+  std::set<std::pair<FormOfIsland, double>> times;
+  for (size_t index : order) {
+    FormOfIsland of = formOf(candidates[index]);
+    Group &group = all[of.first][of.second];
+    if (group.size() < kParents && times.emplace(of, scores[index]).second)
+      group.push_back(index);
+  }
+  std::vector<std::pair<double, Groups>> result;
+  for (auto &[island, groupOf] : all) {
+    std::vector<std::pair<double, Group>> groups;
+    for (auto &[form, group] : groupOf)
+      groups.emplace_back(forms.at({island, form}).prospect(kFormPatience), std::move(group));
+    result.emplace_back(islands.at(island).prospect(kIslandPatience), inOrder(std::move(groups)));
+  }
+  return inOrder(std::move(result));
+}
+
+/// One of the small changes of `parent` that was not proposed yet, more often one that was good for others.
 std::optional<Proposal> Search::nextNeighbour(size_t parent) {
   auto [entry, isNew] = neighbours.try_emplace(parent);
-  std::array<std::vector<Candidate>, kChanges> &left = entry->second;
+  std::vector<Neighbour> &left = entry->second;
   if (isNew) {
     Candidate from = candidates[parent];
     from.chooseShape(shapes, choices);
-    for (size_t kind = 0; kind != kChanges; ++kind) {
-      left[kind] = from.neighbours(Change(kind), graph, shapes);
-      for (size_t i = left[kind].size(); i > 1; --i)
-        std::swap(left[kind][i - 1], left[kind][choices.below(static_cast<int>(i))]);
-    }
+    left = from.neighbours(graph, shapes);
   }
-  int all = 0;
-  for (size_t kind = 0; kind != kChanges; ++kind)
-    all += left[kind].empty() ? 0 : successes[kind].weight();
-  if (all == 0)
+  if (left.empty())
     return std::nullopt;
-  int chosen = choices.below(all);
-  size_t kind = 0;
-  for (;; ++kind) {
-    chosen -= left[kind].empty() ? 0 : successes[kind].weight();
-    if (chosen < 0)
-      break;
-  }
-  Proposal proposal{std::move(left[kind].back()), Change(kind), parent};
-  left[kind].pop_back();
+  std::vector<int> upTo; // sums of weights
+  for (const Neighbour &neighbour : left)
+    upTo.push_back((upTo.empty() ? 0 : upTo.back()) + effects[{neighbour.kind, neighbour.what}].weight());
+  auto chosen = left.begin() + (llvm::upper_bound(upTo, choices.below(upTo.back())) - upTo.begin());
+  Proposal proposal{std::move(chosen->candidate), ChangeKey(chosen->kind, chosen->what), parent};
+  left.erase(chosen);
   return proposal;
 }
 
-/// Some are drawn anew; the others change a parent, of better forms and better ones of a form more often. Of the best
+/// Some are drawn anew; the others change a parent, of better islands, forms and better ones of a form more often. Of the best
 /// of a form all small changes are tried in turn, so that none is missed; between, some larger ones.
-std::optional<Proposal> Search::propose(const std::vector<std::vector<size_t>> &groups) {
+std::optional<Proposal> Search::propose(const std::vector<Groups> &islands) {
   auto worthIt = [&](Proposal proposal) {
     return isWorthIt(proposal.candidate) ? std::optional(std::move(proposal)) : std::nullopt;
   };
   bool isEarly = found.trials.size() < kEarly;
-  if (groups.empty() || choices.chance(isEarly ? 6 : 1, 8))
+  if (islands.empty() || choices.chance(isEarly ? 6 : 1, 8))
     return worthIt({Candidate::draw(graph, shapes, choices), std::nullopt, std::nullopt});
   auto pick = [&](size_t count) { return std::min<size_t>(choices.few(8), count - 1); };
-  const std::vector<size_t> &group = groups[pick(groups.size())];
+  const Groups &groups = islands[pick(islands.size())];
+  const Group &group = groups[pick(groups.size())];
   if (choices.chance(3, 4))
     if (std::optional<Proposal> near = nextNeighbour(group.front()))
       return worthIt(*std::move(near));
@@ -363,9 +394,9 @@ std::optional<Proposal> Search::propose(const std::vector<std::vector<size_t>> &
 std::vector<Proposal> Search::proposeBatch() {
   std::vector<Proposal> batch;
   size_t wanted = std::min<size_t>(kBatch, options.candidates - found.trials.size());
-  std::vector<std::vector<size_t>> groups = parents();
+  std::vector<Groups> islands = parents();
   for (unsigned attempt = 0; attempt != kMaxAttempts && batch.size() < wanted; ++attempt)
-    if (std::optional<Proposal> proposal = propose(groups))
+    if (std::optional<Proposal> proposal = propose(islands))
       if (seen.insert(keyOf(proposal->candidate)).second)
         batch.push_back(*std::move(proposal));
   return batch;
@@ -398,16 +429,15 @@ Status Search::record(const Proposal &proposal, Trial trial, bool isNew) {
 
 /// Which kinds of changes are good for something, and which forms.
 void Search::learn(const Proposal &proposal, double score) {
-  if (proposal.change) {
-    Success &success = successes[size_t(*proposal.change)];
-    ++success.tried;
-    success.better += score < scores[*proposal.parent];
+  if (proposal.change)
+    effects[*proposal.change].learn(score / scores[*proposal.parent]);
+  if (proposal.parent) {
+    const Candidate &parent = candidates[*proposal.parent];
+    ++islands[parent.island()].inVain;
+    ++forms[formOf(parent)].inVain;
   }
-  if (proposal.parent)
-    ++families[candidates[*proposal.parent].form(graph)].inVain;
-  Family &family = families[proposal.candidate.form(graph)];
-  if (score < family.best)
-    family = {score, 0};
+  islands[proposal.candidate.island()].learn(score);
+  forms[formOf(proposal.candidate)].learn(score);
 }
 
 Status Search::runBatch(const std::vector<Proposal> &batch) {

@@ -3,6 +3,7 @@
 
 #include "gtest/gtest.h"
 
+#include <map>
 #include <set>
 
 using namespace hocket::tune;
@@ -100,13 +101,38 @@ TEST(Candidate, NeighboursDifferAndAreLegalOnceRepaired) {
   Candidate candidate = Candidate::draw(graph, shapes, choices);
   ASSERT_TRUE(candidate.repair(graph));
   std::set<std::string> texts;
-  for (size_t kind = 0; kind != kChanges; ++kind)
-    for (Candidate &neighbour : candidate.neighbours(Change(kind), graph, shapes))
-      if (neighbour.repair(graph)) {
-        EXPECT_TRUE(isLegal(neighbour.table(graph), graph)) << toText(neighbour.table(graph), graph, "a");
-        texts.insert(toText(neighbour.table(graph), graph, "a") + std::to_string(neighbour.keysOfTile()));
-      }
+  for (Neighbour &neighbour : candidate.neighbours(graph, shapes)) {
+    Candidate &changed = neighbour.candidate;
+    if (!changed.repair(graph))
+      continue;
+    EXPECT_TRUE(isLegal(changed.table(graph), graph)) << toText(changed.table(graph), graph, "a");
+    texts.insert(toText(changed.table(graph), graph, "a") + std::to_string(changed.keysOfTile()));
+  }
   EXPECT_GT(texts.size(), 20u);
+}
+
+/// The number of a change says what it does to a step, wherever that stands: what was learned of it serves others.
+TEST(Candidate, TheSameChangeHasTheSameNumber) {
+  StepGraph graph = product();
+  auto numbersOf = [&](int clusters) {
+    Table table;
+    table.clusters.assign(clusters, {true, -1, "", false});
+    for (size_t step = 0; step != graph.steps.size(); ++step)
+      table.places.push_back({step, step % clusters, 0});
+    std::map<std::pair<Change, int>, int> numbers;
+    for (const Neighbour &neighbour : Candidate::fromTable(table, graph).neighbours(graph, {}))
+      ++numbers[{neighbour.kind, neighbour.what}];
+    return numbers;
+  };
+  auto two = numbersOf(2), three = numbersOf(3);
+  size_t moves = 0;
+  for (auto [number, count] : two)
+    if (number.first == Change::Move || number.first == Change::Retime) {
+      ++moves;
+      EXPECT_EQ(count, 1) << number.second;
+      EXPECT_EQ(three[number], 1) << number.second;
+    }
+  EXPECT_EQ(moves, graph.steps.size() * (8 + 4));
 }
 
 /// Without the barrier between, what is fetched in one is not there for the other.
@@ -257,7 +283,9 @@ TEST(Candidate, UnrollFollowsTheSlots) {
   ahead.places = {{0, 0, 1}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0}};
   Candidate candidate = Candidate::fromTable(ahead, graph);
   std::set<int> unrolls;
-  for (Candidate &moved : candidate.neighbours(Change::Move, graph, {})) {
+  for (auto &[moved, kind, what] : candidate.neighbours(graph, {})) {
+    if (kind != Change::Move)
+      continue;
     ASSERT_TRUE(moved.repair(graph));
     std::vector<int> offset(graph.steps.size());
     for (const Place &place : moved.table(graph).places)
@@ -282,8 +310,8 @@ TEST(Candidate, OperandsAreReadAheadTogether) {
   table.clusters = {{true, -1, "", false}};
   table.places = {{0, 0, 1}, {3, 0, 1}, {1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {5, 0, 0}};
   std::set<std::string> texts;
-  for (Candidate &moved : Candidate::fromTable(table, graph).neighbours(Change::Retime, graph, {}))
-    if (moved.repair(graph))
+  for (auto &[moved, kind, what] : Candidate::fromTable(table, graph).neighbours(graph, {}))
+    if (kind == Change::RetimeAll && moved.repair(graph))
       texts.insert(toText(moved.table(graph), graph, "a"));
   EXPECT_TRUE(texts.contains(R"(tile.schedule @a unroll(2) {
   tile.cluster compute { fetch(+2) read(+1) first(0) fetch_2(+2) read_2(+1) second(0) }
@@ -302,8 +330,8 @@ TEST(Candidate, OperandsGoWithWhoNeedsThem) {
   table.clusters = {{false, -1, "", false}, {true, -1, "", false}};
   table.places = {{0, 0, 0}, {2, 0, 0}, {1, 1, 0}, {3, 1, 0}};
   std::set<std::string> texts;
-  for (Candidate &moved : Candidate::fromTable(table, graph).neighbours(Change::Retime, graph, {}))
-    if (moved.repair(graph))
+  for (auto &[moved, kind, what] : Candidate::fromTable(table, graph).neighbours(graph, {}))
+    if (kind == Change::Retime && moved.repair(graph))
       texts.insert(toText(moved.table(graph), graph, "a"));
   EXPECT_TRUE(texts.contains(R"(tile.schedule @a {
   tile.cluster memory { read_a(0) read_b(-1) }
