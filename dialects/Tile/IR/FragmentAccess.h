@@ -16,6 +16,9 @@ inline constexpr MfmaShape kFragmentShape = {32, 32, 16, 16};
 /// tile whose width is no power of two is several panels side by side (lib/Layout/LdsTile.h).
 int64_t panelColumns(int64_t columns);
 
+/// Columns that lie side by side in a lane of an accumulator in the order `acc(8)`, `lhs_acc(8)`.
+inline constexpr int64_t kAccumulatorRun = 8;
+
 /// (register, lane) -> (row, k) of a left operand whose depth runs in the order in which a packed
 /// accumulator of `depth` rows holds it. `run` 8: with its rows in an order by which a lane of the product's accumulator
 /// holds eight rows side by side.

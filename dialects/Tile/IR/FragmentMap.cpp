@@ -31,13 +31,11 @@ static LinearLayout accumulatorHalf() {
       .sublayout({dims::Register, dims::Lane}, {dims::Row, dims::Col});
 }
 
-/// `map` with the columns of memory in an order in which a lane of an accumulator holds eight side by side: the halves of a
-/// wave change places with every second block of four.
-static LinearLayout inRunsOfEight(const LinearLayout &map) {
-  return *permuteOutput(map, dims::Col, *rowsInRunsOfEight(map.outputBits(dims::Col)));
+/// `map`, or with a `run` the columns of memory in an order in which a lane of an accumulator holds that many side by
+/// side: the halves of a wave change places with every second block of four.
+static LinearLayout inRunsOf(int64_t run, const LinearLayout &map) {
+  return run == 0 ? map : *permuteOutput(map, dims::Col, *rowsInRunsOfEight(map.outputBits(dims::Col)));
 }
-
-static LinearLayout inRunsOf(int64_t run, const LinearLayout &map) { return run == 0 ? map : inRunsOfEight(map); }
 
 /// Runs along the columns in each lane, then lanes along them, then lanes along rows.
 static LinearLayout linesMap(const RegisterLayout &layout) {

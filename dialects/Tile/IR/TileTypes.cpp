@@ -121,8 +121,6 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
 static constexpr int64_t kLanes = 64;
 /// Longest run of `lines`, and what a lane loads at once.
 static constexpr int64_t kLongestRun = 16, kLoadBytes = 16;
-/// That of accumulators whose rows are in such an order.
-static constexpr int64_t kAccumulatorRun = 8;
 
 static int64_t bytesOf(Type element) { return element.getIntOrFloatBitWidth() / 8; }
 

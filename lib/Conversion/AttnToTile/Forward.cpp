@@ -89,7 +89,7 @@ private:
   int64_t outputRun() {
     constexpr unsigned elementBits = 16;
     bool isInVectors = sequences.pages() && sequences.pages()->isInVectors();
-    return arch.hasTransposedRead(elementBits) && !isInVectors ? 8 : 0;
+    return arch.hasTransposedRead(elementBits) && !isInVectors ? tile::kAccumulatorRun : 0;
   }
   Value numberBehind(Value t, int64_t distance);
   SmallVector<Value> fetchLocatedSteps(Value t, ValueRange ahead);
