@@ -16,9 +16,9 @@ static std::byte guardByte(uint64_t index) {
 
 DeviceTensor::DeviceTensor(runtime::Device &device, std::string label,
                            std::vector<uint64_t> rowOffsets, uint64_t rowBytes,
-                           uint64_t guardBehind, RowPieces pieces)
+                           uint64_t guard, RowPieces pieces)
     : device(device), label(std::move(label)), rowOffsets(std::move(rowOffsets)),
-      rowBytes(rowBytes), guardBehind(guardBehind),
+      rowBytes(rowBytes), guard(guard),
       pieces(pieces.bytes == 0 ? RowPieces{std::max<uint64_t>(rowBytes, 1), rowBytes} : pieces) {
   makeSegments();
 }
@@ -35,7 +35,7 @@ void DeviceTensor::makeSegments() {
     return rowOffsets[a] != rowOffsets[b] ? rowOffsets[a] < rowOffsets[b] : a < b;
   });
   for (size_t i = 0; i != order.size(); ++i) {
-    uint64_t begin = guardBytes + rowOffsets[order[i]], end = begin + rowSpan();
+    uint64_t begin = guard + rowOffsets[order[i]], end = begin + rowSpan();
     span = std::max(span, rowOffsets[order[i]] + rowSpan());
     if (!segments.empty() && begin <= segments.back().end + 2 * holeGuardBytes) {
       segments.back().end = std::max(segments.back().end, end);
@@ -46,23 +46,23 @@ void DeviceTensor::makeSegments() {
   }
   // A tensor without rows is guards alone.
   if (segments.empty())
-    segments.push_back({guardBytes, guardBytes, 0, 0});
+    segments.push_back({guard, guard, 0, 0});
   for (Segment &segment : segments) {
     segment.begin -= holeGuardBytes;
     segment.end += holeGuardBytes;
   }
   segments.front().begin = 0;
-  guardBehind += -span & 3;
-  segments.back().end = guardBytes + span + guardBehind;
+  // What fills the last dword; nothing at all cannot be allocated.
+  const uint64_t filling = span == 0 && guard == 0 ? 4 : -span & 3;
+  bytes = segments.back().end = guard + span + filling + guard;
 }
 
 Result<std::unique_ptr<DeviceTensor>>
 DeviceTensor::create(runtime::Device &device, std::string label, std::vector<uint64_t> rowOffsets,
-                     uint64_t rowBytes, uint64_t alignment, uint64_t guardBehind, RowPieces pieces) {
+                     uint64_t rowBytes, uint64_t alignment, uint64_t guard, RowPieces pieces) {
   std::unique_ptr<DeviceTensor> tensor(
-      new DeviceTensor(device, std::move(label), std::move(rowOffsets), rowBytes, guardBehind, pieces));
-  Result<runtime::DeviceAddress> address =
-      device.allocate(guardBytes + tensor->span + tensor->guardBehind, alignment, tensor->label);
+      new DeviceTensor(device, std::move(label), std::move(rowOffsets), rowBytes, guard, pieces));
+  Result<runtime::DeviceAddress> address = device.allocate(tensor->bytes, alignment, tensor->label);
   if (!address.ok())
     return Error{address.error().kind,
                  "tensor '" + tensor->label + "': " + address.error().message};
@@ -124,10 +124,10 @@ uint64_t DeviceTensor::findChanges(std::vector<std::byte> &image, const Segment 
       continue;
     if (changes++ != 0 || !where.empty())
       continue;
-    where = at < guardBytes ? std::to_string(guardBytes - at) + " bytes in front of it"
-            : at >= guardBytes + span
-                ? std::to_string(at - guardBytes - span) + " bytes behind its end"
-                : "at byte " + std::to_string(at - guardBytes) + ", between rows";
+    where = at < guard ? std::to_string(guard - at) + " bytes in front of it"
+            : at >= guard + span
+                ? std::to_string(at - guard - span) + " bytes behind its end"
+                : "at byte " + std::to_string(at - guard) + ", between rows";
   }
   return changes;
 }

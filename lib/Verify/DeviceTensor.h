@@ -20,7 +20,7 @@ namespace hocket::verify {
 /// The bits that output memory and everything around tensors hold before a launch: a NaN in bf16,
 /// fp16 and float32, so that reading it spoils a result and leaving it there is seen.
 inline constexpr uint16_t guardPattern = 0x7fd5;
-/// Bytes in front of and behind every tensor: more than one tile of rows.
+/// Bytes in front of and behind every tensor, where nothing else is said: more than one tile of rows.
 inline constexpr uint64_t guardBytes = 65536;
 /// Bytes around each row that are watched inside of a tensor's holes.
 inline constexpr uint64_t holeGuardBytes = 512;
@@ -34,18 +34,19 @@ class DeviceTensor {
 public:
   /// Allocates the tensor `label` of rows of `rowBytes` bytes; row i of the dense array stands at
   /// byte rowOffsets[i], an even number. Rows may overlap if the tensor is only read. The address
-  /// of byte 0 is aligned to `alignment` bytes; in the simulator no better. `guardBehind` bytes of
-  /// guard follow the last row, and what fills its last dword, which descriptors include.
+  /// of byte 0 is aligned to `alignment` bytes; in the simulator no better. `guard` bytes stand in
+  /// front of the first row and behind the last and what fills its last dword, which descriptors
+  /// include. With none, checked execution finds what is read there.
   static Result<std::unique_ptr<DeviceTensor>> create(runtime::Device &device, std::string label,
                                                       std::vector<uint64_t> rowOffsets,
                                                       uint64_t rowBytes, uint64_t alignment,
-                                                      uint64_t guardBehind = guardBytes, RowPieces pieces = {});
+                                                      uint64_t guard = guardBytes, RowPieces pieces = {});
   ~DeviceTensor();
   DeviceTensor(const DeviceTensor &) = delete;
   DeviceTensor &operator=(const DeviceTensor &) = delete;
 
   /// The device address of byte 0.
-  runtime::DeviceAddress address() const { return allocation + guardBytes; }
+  runtime::DeviceAddress address() const { return allocation + guard; }
 
   /// Writes guards and rows. Where rows overlap the last one wins, and `dense` is updated to what
   /// is really there.
@@ -64,7 +65,7 @@ private:
     size_t firstRow, endRow; ///< into `order`
   };
   DeviceTensor(runtime::Device &device, std::string label, std::vector<uint64_t> rowOffsets,
-               uint64_t rowBytes, uint64_t guardBehind, RowPieces pieces);
+               uint64_t rowBytes, uint64_t guard, RowPieces pieces);
   void makeSegments();
   /// Bytes from a row's first to behind its last.
   uint64_t rowSpan() const {
@@ -74,7 +75,7 @@ private:
   /// Calls `visit` with each piece of a row in `image`, and the byte of the row that it begins with.
   template <typename Visit>
   void forEachPiece(std::vector<std::byte> &image, const Segment &segment, size_t row, Visit visit) const {
-    for (uint64_t byte = 0, at = guardBytes + rowOffsets[row] - segment.begin; byte != rowBytes;
+    for (uint64_t byte = 0, at = guard + rowOffsets[row] - segment.begin; byte != rowBytes;
          byte += pieces.bytes, at += pieces.stride)
       visit(std::span(image).subspan(at, pieces.bytes), byte);
   }
@@ -86,9 +87,10 @@ private:
   runtime::Device &device;
   std::string label;
   std::vector<uint64_t> rowOffsets;
-  uint64_t rowBytes, guardBehind;
+  uint64_t rowBytes, guard;
   RowPieces pieces;
   uint64_t span = 0;           ///< bytes from the first to behind the last row
+  uint64_t bytes = 0;          ///< of the allocation
   std::vector<uint64_t> order; ///< rows by ascending offset
   std::vector<Segment> segments;
   runtime::DeviceAddress allocation = 0;

@@ -15,14 +15,14 @@ DeviceTensor *TensorRun::placed(const std::string &name) const {
   return found == tensors.end() ? nullptr : found->second.get();
 }
 
-Status TensorRun::place(Contents contents, uint64_t guardBehind) {
+Status TensorRun::place(Contents contents) {
   inputs = std::move(contents);
   for (const TensorSpec &spec : specs) {
     if (!spec.wanted)
       continue;
     Result<std::unique_ptr<DeviceTensor>> tensor = DeviceTensor::create(
         device, spec.name, rowOffsets(spec), static_cast<uint64_t>(spec.rowBytes()),
-        options.alignment, guardBehind, rowPieces(spec));
+        options.alignment, guard(), rowPieces(spec));
     if (!tensor.ok())
       return tensor.error();
     tensors[spec.name] = *std::move(tensor);
@@ -44,7 +44,7 @@ Status TensorRun::placeWorkspace(const manifest::Variables &problem) {
   if (workspaceSize == 0)
     return Status::success();
   Result<std::unique_ptr<DeviceTensor>> tensor =
-      DeviceTensor::create(device, kWorkspace, {0}, workspaceSize, options.alignment);
+      DeviceTensor::create(device, kWorkspace, {0}, workspaceSize, options.alignment, guard());
   if (!tensor.ok())
     return tensor.error();
   tensors[kWorkspace] = *std::move(tensor);

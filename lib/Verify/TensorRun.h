@@ -40,9 +40,10 @@ protected:
   /// Looks at the outputs of another launch than the first; adds what is wrong to the report, with `where`.
   virtual void judgeAnother(const std::string &where) {}
 
-  /// Allocates the tensors, with `guardBehind` bytes of guard behind each, and uploads `inputs`;
-  /// where rows overlap, they then hold what is really there.
-  Status place(Contents inputs, uint64_t guardBehind = guardBytes);
+  /// Allocates the tensors, with guards around each (DeviceTensor.h), and uploads `inputs`; where rows overlap, they then
+  /// hold what is really there. Checked execution reports what is accessed outside of allocations, so these end with
+  /// their tensors there: reads beyond are found too, even where a mask hides what they return.
+  Status place(Contents inputs);
   /// Allocates the largest workspace that a kernel wants for a problem of these variables.
   Status placeWorkspace(const manifest::Variables &problem);
   uint64_t workspaceBytes() const { return workspaceSize; }
@@ -64,6 +65,7 @@ private:
     return noun + " '" + tensor.name + "'";
   }
   DeviceTensor *placed(const std::string &name) const;
+  uint64_t guard() const { return options.check ? 0 : guardBytes; }
 
   std::vector<manifest::TensorSpec> specs;
   std::string noun;

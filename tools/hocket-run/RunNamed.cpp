@@ -41,7 +41,7 @@ private:
 };
 } // namespace
 
-/// Under checked execution nothing stands behind the last row, so that reads beyond are found too.
+/// Under checked execution nothing stands around the rows, so that reads beyond are found too.
 Result<std::unique_ptr<DeviceTensor>> NamedRun::allocate(const std::string &name, TensorRows rows) {
   return DeviceTensor::create(device, name, std::move(rows.offsets), rows.rowBytes,
                               options.alignment, options.check ? 0 : verify::guardBytes);

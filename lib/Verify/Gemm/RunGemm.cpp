@@ -38,11 +38,7 @@ private:
 Status Runner::prepare() {
   say("generating data");
   inputs = generateInputs(problem, options.data, options.seed, options.threads);
-  // Checked execution reports what is accessed outside of allocations. So these end with their
-  // matrices: reads beyond are found too, even where a mask hides what they return.
-  uint64_t guardBehind = options.check ? 0 : verify::guardBytes;
-  if (Status status = place({{"a", bytesOf(inputs.a)}, {"b", bytesOf(inputs.b)}}, guardBehind);
-      !status.ok())
+  if (Status status = place({{"a", bytesOf(inputs.a)}, {"b", bytesOf(inputs.b)}}); !status.ok())
     return status;
   manifest::Addresses placed = addresses();
   return bind(problemVariables(problem, &placed));
