@@ -179,8 +179,9 @@ def forward_runs():
                SMALL_HEADS_CAUSAL if mask == "causal" else SMALL_HEADS)
     yield "streamed_twice-d256-none", "--kernel fmha_fwd_streamed_twice --head-dim 256", "none", (
         READ_AHEAD_256 + " 40x100,scale=-0.1 40x9 40x352,data=rising")
+    # With rows that see no key at all.
     yield "spread_twice-d256-causal", "--kernel fmha_fwd_spread_twice_causal --head-dim 256", "causal", (
-        READ_AHEAD_256 + " 40x100,scale=-0.1 40x9 40x352,data=rising")
+        READ_AHEAD_256 + " 40x100,scale=-0.1 40x9 40x352,data=rising 300x33 300x33,data=rising")
     for head in (72, 96):
         yield f"any_head-d{head}-causal", f"--kernel fmha_fwd_any_head --head-dim {head}", "causal", ANY_HEAD
     pipeline = "--arch gfx942 --kernel fmha_fwd_register_pipeline"

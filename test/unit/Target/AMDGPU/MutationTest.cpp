@@ -104,8 +104,54 @@ TEST_F(MutationTest, DominatedWaits) {
   EXPECT_EQ(reason("s_waitcnt vmcnt(1)"), "");
 }
 
+/// What is behind the operation counts for each by itself: later waits need not be equal to the one that is missing.
+TEST_F(MutationTest, LaterWaitsCoverOneOperationEach) {
+  const std::string loads = "global_load_dword v1, v0, s[4:5]\nglobal_load_dword v2, v0, s[4:5]\ns_waitcnt vmcnt(0)\n",
+                    first = "s_waitcnt vmcnt(1)\nv_mov_b32 v1, 0\n", last = "s_waitcnt vmcnt(0)\nv_mov_b32 v2, 0\n";
+  auto reasonOf = [&](const std::string &text) {
+    assemble(text);
+    return *proveEquivalent(kernel, mutants.front(), *disassembler);
+  };
+  EXPECT_EQ(reasonOf(loads + first + last), dominated);
+  EXPECT_EQ(reasonOf(loads + "s_waitcnt vmcnt(1)\nv_mov_b32 v2, 0\n" + last), "");
+  EXPECT_EQ(reasonOf(loads + "v_mov_b32 v1, 0\n" + last), "");
+  EXPECT_EQ(reasonOf(loads + "s_barrier\n" + first + last), "");
+  // A way on which the first may be the only one behind which nothing is.
+  EXPECT_EQ(reasonOf("global_load_dword v1, v0, s[4:5]\ns_cbranch_scc1 skip\nglobal_load_dword v2, v0, s[4:5]\nskip:\n"
+                     "s_waitcnt vmcnt(0)\n" + first + last),
+            "");
+  // What is issued behind the wait is behind the operation, too.
+  EXPECT_EQ(reasonOf(loads + "global_load_dword v3, v0, s[4:5]\ns_waitcnt vmcnt(2)\nv_mov_b32 v1, 0\n"
+                             "s_waitcnt vmcnt(1)\nv_mov_b32 v2, 0\n"),
+            dominated);
+  // Scalar loads are in no order.
+  EXPECT_EQ(reasonOf("s_load_dword s6, s[4:5], 0x0\ns_load_dword s7, s[4:5], 0x4\ns_waitcnt lgkmcnt(0)\n"
+                     "s_waitcnt lgkmcnt(1)\ns_mov_b32 s6, 0\ns_waitcnt lgkmcnt(0)\n"),
+            "");
+  EXPECT_EQ(reasonOf("ds_read_b32 v1, v0\ns_waitcnt lgkmcnt(0)\ns_load_dword s6, s[4:5], 0x0\n"
+                     "s_waitcnt lgkmcnt(1)\nv_mov_b32 v1, 0\ns_waitcnt lgkmcnt(0)\n"),
+            "");
+}
+
+/// A wave has a lane, unless the kernel takes it away.
+TEST_F(MutationTest, BranchesOnNoLanes) {
+  const std::string load = "global_load_dword v1, v0, s[4:5]\n", wait = "s_waitcnt vmcnt(0)\n",
+                    use = wait + "v_mov_b32 v2, v1\n", masked = "s_mov_b64 exec, s[6:7]\n";
+  auto lastOf = [&](const std::string &text) {
+    assemble(text);
+    return *proveEquivalent(kernel, mutants.back(), *disassembler);
+  };
+  const std::string never = load + "s_cbranch_execz skip\n" + wait + "skip:\n" + use,
+                    always = load + "s_cbranch_scc1 other\n" + wait + "s_branch both\nother:\ns_cbranch_execnz rest\n" +
+                             "s_branch both\nrest:\n" + wait + "both:\n" + use;
+  EXPECT_EQ(lastOf(never), dominated);
+  EXPECT_EQ(lastOf(masked + never), "");
+  EXPECT_EQ(lastOf(always), dominated);
+  EXPECT_EQ(lastOf(always + masked), "");
+}
+
 TEST_F(MutationTest, BarriersOfIdleEpochs) {
-  const std::string write = "ds_write_b32 v0, v1\ns_waitcnt lgkmcnt(0)\n";
+  const std::string write = "ds_write_b32 v3, v1\ns_waitcnt lgkmcnt(0)\n";
   assemble(write + "s_barrier\nv_mov_b32 v2, 0\ns_barrier\n" + write + "s_barrier\n" + write);
   std::vector<std::string> reasons;
   for (const Mutant &mutant : mutants)
@@ -117,7 +163,7 @@ TEST_F(MutationTest, BarriersOfIdleEpochs) {
 
 /// Behind the last barrier of a kernel results are stored: nothing of it meets another wave's LDS.
 TEST_F(MutationTest, BarriersBeforeEpochsWithoutLds) {
-  const std::string before = "ds_read_b32 v1, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\n",
+  const std::string before = "ds_read_b32 v1, v3\ns_waitcnt lgkmcnt(0)\ns_barrier\n",
                     store = "s_load_dword s6, s[4:5], 0x0\ns_waitcnt lgkmcnt(0)\n"
                             "global_store_dword v0, v1, s[4:5]\n",
                     fetch =
@@ -131,7 +177,7 @@ TEST_F(MutationTest, BarriersBeforeEpochsWithoutLds) {
   };
   EXPECT_EQ(reasonOf(before + store), "barrier redundant by epochs");
   EXPECT_EQ(reasonOf(before + fetch + store), "");
-  EXPECT_EQ(reasonOf(before + store + "s_cbranch_scc1 skip\nds_write_b32 v0, v1\nskip:"), "");
+  EXPECT_EQ(reasonOf(before + store + "s_cbranch_scc1 skip\nds_write_b32 v3, v1\nskip:"), "");
   // A permutation goes from registers to registers.
   EXPECT_EQ(reasonOf(before + "ds_bpermute_b32 v1, v2, v1\n" + store),
             "barrier redundant by epochs");
@@ -139,7 +185,7 @@ TEST_F(MutationTest, BarriersBeforeEpochsWithoutLds) {
 
 /// Loads of registers are nobody else's, but a wait for them may be one for what others rely on.
 TEST_F(MutationTest, BarriersBehindEpochsOfRegisterLoads) {
-  const std::string write = "ds_write_b32 v0, v1\n", load = "global_load_dword v1, v0, s[4:5]\n",
+  const std::string write = "ds_write_b32 v3, v1\n", load = "global_load_dword v1, v0, s[4:5]\n",
                     before = write + "s_waitcnt lgkmcnt(0)\ns_barrier\n";
   auto lastOf = [&](const std::string &text) {
     assemble(text);
@@ -153,6 +199,43 @@ TEST_F(MutationTest, BarriersBehindEpochsOfRegisterLoads) {
   EXPECT_EQ(lastOf(before + load + "s_waitcnt vmcnt(0)\ns_barrier\n" + write), "");
   EXPECT_EQ(lastOf(before + "global_store_dword v0, v1, s[4:5]\ns_barrier\n" + write), "");
   EXPECT_EQ(lastOf(before + write + "s_barrier\n" + write), "");
+}
+
+/// Where all of two epochs is at addresses that follow from work-items, one run says what each would.
+TEST_F(MutationTest, BarriersBetweenFixedEpochs) {
+  const std::string address = "v_lshlrev_b32 v3, 2, v0\n", write = "ds_write_b32 v3, v1\ns_waitcnt lgkmcnt(0)\n",
+                    read = "ds_read_b32 v2, v3 offset:64\ns_waitcnt lgkmcnt(0)\n", barrier = "s_barrier\n";
+  auto firstOf = [&](const std::string &text) {
+    assemble(text);
+    for (const Mutant &mutant : mutants)
+      if (mutant.kind == MutationKind::DropBarrier)
+        return *proveEquivalent(kernel, mutant, *disassembler);
+    return std::string("no barrier");
+  };
+  const std::string fixed = "barrier redundant by epochs";
+  EXPECT_EQ(firstOf(address + write + barrier + read + barrier + read), fixed);
+  EXPECT_EQ(firstOf("v_add_u32 v3, s4, v0\n" + write + barrier + read + barrier + read), "");
+  EXPECT_EQ(firstOf("global_load_dword v3, v0, s[4:5]\ns_waitcnt vmcnt(0)\n" + write + barrier + read), "");
+  EXPECT_EQ(firstOf("v_mov_b32 v3, 0\n" + write + barrier + read + barrier + read), fixed);
+  // Not in every run.
+  EXPECT_EQ(firstOf(address + write + barrier + "s_cbranch_scc1 skip\n" + read + "skip:\n" + barrier + read), "");
+  EXPECT_EQ(firstOf(address + "s_cbranch_scc1 skip\n" + write + "skip:\n" + barrier + read), "");
+  EXPECT_EQ(firstOf("s_cbranch_scc1 other\nv_mov_b32 v3, 0\nother:\nv_mov_b32 v3, 4\n" + write + barrier + read), fixed);
+  EXPECT_EQ(firstOf("v_mov_b32 v3, 0\ns_cbranch_scc1 other\nv_mov_b32 v3, 4\nother:\n" + write + barrier + read), "");
+  EXPECT_EQ(firstOf("loop:\nv_add_u32 v3, 4, v3\n" + write + barrier + read + barrier + "s_cbranch_scc1 loop\n"), "");
+  EXPECT_EQ(firstOf("s_mov_b64 exec, 1\n" + address + write + barrier + read), "");
+  // Global memory is shared, too.
+  EXPECT_EQ(firstOf(address + write + "global_store_dword v0, v1, s[4:5]\n" + barrier + read), "");
+  // In flight where the first begins.
+  const std::string open = address + "ds_write_b32 v3, v1\n" + barrier;
+  assemble(open + read + barrier + read);
+  EXPECT_EQ(*proveEquivalent(kernel, *std::find_if(mutants.rbegin(), mutants.rend(), [](const Mutant &mutant) {
+              return mutant.kind == MutationKind::DropBarrier;
+            }), *disassembler), "");
+  // Loads to LDS go where m0 says.
+  const std::string fetch = "s_nop 0\nbuffer_load_dword v1, s[8:11], 0 offen lds\ns_waitcnt vmcnt(0)\n";
+  EXPECT_EQ(firstOf(address + write + barrier + "s_mov_b32 m0, 0x400\n" + fetch + barrier + read), fixed);
+  EXPECT_EQ(firstOf(address + write + barrier + "s_mov_b32 m0, s4\n" + fetch + barrier + read), "");
 }
 
 /// Of two scalar loads either may be the one that is still in flight.

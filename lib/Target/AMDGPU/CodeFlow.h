@@ -1,0 +1,75 @@
+// A kernel's machine code as a graph, and what can be proven on it of waits and barriers that are missing.
+#pragma once
+
+#include "Target/AMDGPU/Disassembler.h"
+#include "Target/AMDGPU/HazardCheck.h"
+#include "Target/AMDGPU/Opcode.h"
+#include "Target/AMDGPU/RegisterEffects.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace hocket::amdgpu {
+
+/// A kernel's instructions with control flow and what each does to the counters. Where nothing writes EXEC, some lane
+/// is there, and a branch on EXEC leads one way only.
+class CodeFlow {
+public:
+  /// That waits look at: vmcnt and lgkmcnt.
+  enum Counter { Vector, LdsAndScalar };
+
+  CodeFlow(const KernelCode &kernel, const Disassembler &disassembler)
+      : kernel(kernel), disassembler(disassembler), opcodes(disassembler.target().instructions()) {}
+
+  /// Unsupported: calls, indirect jumps.
+  Status build();
+  /// Whether the barrier closes an epoch in which its wave at most loads registers, or opens one in
+  /// which it does nothing with LDS.
+  bool idleBarrier(size_t barrier) const { return idle(barrier, true) || idle(barrier, false); }
+  /// Whether each wave makes all accesses of LDS of the epoch that the barrier closes and of the one that it opens,
+  /// at addresses that follow from its work-items alone; and none is in flight where the first begins.
+  bool fixedEpochs(size_t barrier) const;
+  /// Whether nothing can be seen of it if the wait allows one operation more than `allowed`, or is dropped: fewer can
+  /// be in flight, or each that it no longer covers is covered behind it on every way, before anything touches what it
+  /// reads or writes.
+  bool dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
+  /// Whether a way leads from the kernel's entry to the instruction.
+  bool reachable(size_t instruction) const;
+
+private:
+  struct Node {
+    InstructionClass kind = InstructionClass::Other;
+    RegisterEffects effects;
+    unsigned limit[2] = {64, 64}; ///< what a wait allows
+    bool counts[2] = {false, false};
+    bool lds = false; ///< touches what is in LDS
+    bool computes = false; ///< what it writes follows from the registers that it reads
+    llvm::SmallVector<size_t, 2> next, previous;
+  };
+  /// An operation that may be in flight.
+  struct Open {
+    unsigned later = ~0U; ///< the fewest operations of the counter between it and the wait
+    bool ordered = true;  ///< it and they complete in order
+  };
+  bool depends(const Node &node, size_t operation) const;
+  bool coveredBehind(size_t wait, Counter counter, unsigned allowed, size_t operation, Open open) const;
+  bool alwaysFewer(size_t wait, Counter counter, unsigned allowed) const;
+  bool idle(size_t barrier, bool forward) const;
+  std::optional<size_t> definition(size_t at, RegisterFile file, unsigned number) const;
+  bool followsFromWorkItems(size_t at, const RegisterAccess &read, llvm::DenseMap<size_t, bool> &known) const;
+  bool hasFixedAddress(size_t at) const;
+  std::map<size_t, Open> uncovered(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
+
+  const KernelCode &kernel;
+  const Disassembler &disassembler;
+  OpcodeTable opcodes;
+  std::vector<Instruction> code;
+  std::vector<Node> nodes;
+  bool hasLanes = false; ///< EXEC is as it is at the entry
+};
+
+} // namespace hocket::amdgpu
