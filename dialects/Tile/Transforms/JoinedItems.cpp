@@ -403,7 +403,7 @@ void JoinedItems::emitPiece(ArrayRef<Operation *> piece, Item &item) {
   FenceOp::create(builder);
   for (Operation *op : piece) {
     clone(op, item);
-    if (isa<StoreOp>(op))
+    if (isa<StoreOp, StoreRowsOp>(op))
       inFlight.back().stores += markCounted(&builder.getInsertionBlock()->back());
   }
   FenceOp::create(builder);

@@ -105,8 +105,10 @@ SmallVector<Ops> hocket::tile::piecesOf(ArrayRef<Operation *> after) {
   return pieces;
 }
 
-/// So many instructions at least does a wave issue for a store of a fragment or a load of one; of others none are counted.
+/// So many instructions at least does a wave issue for a store or for a load of a fragment; of others none are counted.
 static int64_t leastAccesses(Operation *op) {
+  if (isa<StoreRowsOp>(op))
+    return 1;
   auto store = dyn_cast<StoreOp>(op);
   auto load = dyn_cast<LoadOp>(op);
   auto frag = store ? dyn_cast<FragType>(store.getValue().getType())

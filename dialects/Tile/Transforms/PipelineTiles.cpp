@@ -205,10 +205,10 @@ IterationCopy LoopEmitter::prologueCopy(int64_t iteration) const {
   if (joinsItems)
     copy.tilesAfter = noneForSure;
   copy.allowed = [=, this](int64_t cluster) {
-    // Where there is nothing else, the epilogue follows.
+    // Where there is nothing else, the epilogue follows; of items that join, what waits for all.
     bool isLast = iteration + 1 == model.firstSteady() && cluster + 1 == model.clusters();
     AllowedInFlight allowed = model.allowedInFlight(model.manyTiles(), iteration, cluster);
-    return isLast && endsFreely
+    return isLast && endsFreely && !joinsItems
                ? strictest(allowed, model.allowedForGood(model.minimumTiles(), iteration))
                : allowed;
   };
