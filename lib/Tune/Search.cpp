@@ -429,7 +429,7 @@ Status Search::record(const Proposal &proposal, Trial trial, bool isNew) {
 
 /// Which kinds of changes are good for something, and which forms.
 void Search::learn(const Proposal &proposal, double score) {
-  if (proposal.change)
+  if (proposal.change && scores[*proposal.parent] > 0)
     effects[*proposal.change].learn(score / scores[*proposal.parent]);
   if (proposal.parent) {
     const Candidate &parent = candidates[*proposal.parent];
