@@ -254,7 +254,7 @@ def backward_runs():
 # epilogue have and of more, cut and whole, with a scale that turns Q over, and more turns than a table of items knows.
 JOINED = """20x1,heads=520,kv-heads=2 40x130,heads=300,kv-heads=1 300x320,heads=270,kv-heads=10,data=rising
     33x200,heads=300,kv-heads=1,scale=-0.1 40x128,heads=300,kv-heads=1 20x384,heads=270,kv-heads=1
-    20x385,heads=260,kv-heads=1,data=rising 2x70,heads=3900,kv-heads=1"""
+    20x385,heads=260,kv-heads=1,data=rising 20x512,heads=260,kv-heads=1,data=large 2x70,heads=3900,kv-heads=1"""
 
 
 def options_of(problem):
