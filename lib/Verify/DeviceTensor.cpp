@@ -19,16 +19,14 @@ DeviceTensor::DeviceTensor(runtime::Device &device, std::string label,
                            uint64_t guard, RowPieces pieces)
     : device(device), label(std::move(label)), rowOffsets(std::move(rowOffsets)),
       rowBytes(rowBytes), guard(guard),
-      pieces(pieces.bytes == 0 ? RowPieces{std::max<uint64_t>(rowBytes, 1), rowBytes} : pieces) {
-  makeSegments();
-}
+      pieces(pieces.bytes == 0 ? RowPieces{std::max<uint64_t>(rowBytes, 1), rowBytes} : pieces) {}
 
 DeviceTensor::~DeviceTensor() {
   if (allocation != 0)
     (void)device.free(allocation).ok();
 }
 
-void DeviceTensor::makeSegments() {
+void DeviceTensor::makeSegments(uint64_t extent) {
   order.resize(rowOffsets.size());
   std::iota(order.begin(), order.end(), uint64_t(0));
   std::sort(order.begin(), order.end(), [&](uint64_t a, uint64_t b) {
@@ -53,15 +51,18 @@ void DeviceTensor::makeSegments() {
   }
   segments.front().begin = 0;
   // What fills the last dword; nothing at all cannot be allocated.
-  const uint64_t filling = span == 0 && guard == 0 ? 4 : -span & 3;
-  bytes = segments.back().end = guard + span + filling + guard;
+  const uint64_t whole = std::max(span, extent);
+  bytes = guard + whole + (whole == 0 && guard == 0 ? 4 : -whole & 3) + guard;
+  const uint64_t near = guard + span + std::max(guard, holeGuardBytes);
+  segments.back().end = std::min(bytes, extent > span ? near : bytes);
 }
 
 Result<std::unique_ptr<DeviceTensor>>
 DeviceTensor::create(runtime::Device &device, std::string label, std::vector<uint64_t> rowOffsets,
-                     uint64_t rowBytes, uint64_t alignment, uint64_t guard, RowPieces pieces) {
+                     uint64_t rowBytes, uint64_t alignment, uint64_t guard, RowPieces pieces, uint64_t extent) {
   std::unique_ptr<DeviceTensor> tensor(
       new DeviceTensor(device, std::move(label), std::move(rowOffsets), rowBytes, guard, pieces));
+  tensor->makeSegments(extent);
   Result<runtime::DeviceAddress> address = device.allocate(tensor->bytes, alignment, tensor->label);
   if (!address.ok())
     return Error{address.error().kind,

@@ -36,11 +36,13 @@ public:
   /// byte rowOffsets[i], an even number. Rows may overlap if the tensor is only read. The address
   /// of byte 0 is aligned to `alignment` bytes; in the simulator no better. `guard` bytes stand in
   /// front of the first row and behind the last and what fills its last dword, which descriptors
-  /// include. With none, checked execution finds what is read there.
+  /// include. With none, checked execution finds what is read there. The tensor has `extent` bytes
+  /// at least: rooms and pages that no row fills are the reader's as well.
   static Result<std::unique_ptr<DeviceTensor>> create(runtime::Device &device, std::string label,
                                                       std::vector<uint64_t> rowOffsets,
                                                       uint64_t rowBytes, uint64_t alignment,
-                                                      uint64_t guard = guardBytes, RowPieces pieces = {});
+                                                      uint64_t guard = guardBytes, RowPieces pieces = {},
+                                                      uint64_t extent = 0);
   ~DeviceTensor();
   DeviceTensor(const DeviceTensor &) = delete;
   DeviceTensor &operator=(const DeviceTensor &) = delete;
@@ -66,7 +68,7 @@ private:
   };
   DeviceTensor(runtime::Device &device, std::string label, std::vector<uint64_t> rowOffsets,
                uint64_t rowBytes, uint64_t guard, RowPieces pieces);
-  void makeSegments();
+  void makeSegments(uint64_t extent);
   /// Bytes from a row's first to behind its last.
   uint64_t rowSpan() const {
     return rowBytes == 0 ? 0 : (rowBytes / pieces.bytes - 1) * pieces.stride + pieces.bytes;

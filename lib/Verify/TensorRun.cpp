@@ -22,7 +22,7 @@ Status TensorRun::place(Contents contents) {
       continue;
     Result<std::unique_ptr<DeviceTensor>> tensor = DeviceTensor::create(
         device, spec.name, rowOffsets(spec), static_cast<uint64_t>(spec.rowBytes()),
-        options.alignment, guard(), rowPieces(spec));
+        options.alignment, guard(), rowPieces(spec), spec.rows() == 0 ? 0 : spec.spanBytes());
     if (!tensor.ok())
       return tensor.error();
     tensors[spec.name] = *std::move(tensor);

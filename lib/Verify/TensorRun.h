@@ -40,9 +40,9 @@ protected:
   /// Looks at the outputs of another launch than the first; adds what is wrong to the report, with `where`.
   virtual void judgeAnother(const std::string &where) {}
 
-  /// Allocates the tensors, with guards around each (DeviceTensor.h), and uploads `inputs`; where rows overlap, they then
-  /// hold what is really there. Checked execution reports what is accessed outside of allocations, so these end with
-  /// their tensors there: reads beyond are found too, even where a mask hides what they return.
+  /// Allocates the tensors, with guards around each (DeviceTensor.h), and uploads `inputs`; where rows overlap, they
+  /// then hold what is really there. Checked execution reports what is accessed outside of allocations, so these end
+  /// with their tensors there: reads beyond are found too, even where a mask hides what they return.
   Status place(Contents inputs);
   /// Allocates the largest workspace that a kernel wants for a problem of these variables.
   Status placeWorkspace(const manifest::Variables &problem);
