@@ -70,9 +70,8 @@ struct Effect {
   double slower = 0;
   bool isKnown = false;
   void learn(double factor);
-  /// How often it is to be tried beside others: at most twice, and at least an eighth as often as one that changes
-  /// nothing. Of none it is known that it is good for nothing elsewhere.
-  int weight() const { return static_cast<int>(1000 / (1 + std::clamp(slower / kUsual, -0.5, 7.0))); }
+  /// How often it is to be tried beside others. Of none it is known that it is good for nothing.
+  int weight() const { return static_cast<int>(1000 / (1 + std::max(slower, -0.5 * kUsual) / kUsual)); }
 
 private:
   /// By so much a change may be for the worse and be tried half as often as one that changes nothing.
