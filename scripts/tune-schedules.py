@@ -7,7 +7,7 @@ more than the half percent that comes and goes with other code. --update writes 
 that stands in the file.
 
 `d64`, `d128`, `d256`: searches from `sequential` alone, 10 minutes each, and says whether what is found is at least as
-fast as everything shipped for that head. --seed is that of their choices.
+fast as the fastest that are shipped for that head (CONTESTS). --seed is that of their choices.
 
 --journals keeps what was tried, so that a search that was stopped goes on. All times are predictions; another compiler or
 cycle model may find something else, which is no error. Without names the first two, some five minutes of one core each.
@@ -115,6 +115,10 @@ def main():
     options = parser.parse_args()
     if unknown := set(options.names) - set(names):
         parser.error(f"no search for {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+    compiler = options.build / "bin" / "hocketc"
+    if not compiler.exists():
+        print(f"tune-schedules.py: there is no '{compiler}'; build it, or say where it is with --build", file=sys.stderr)
+        return 2
     good = True
     for name in options.names or SEARCHES:
         more = []
@@ -123,7 +127,7 @@ def main():
             more.append(f"--tune-journal={options.journals / (name + '.jsonl')}")
         if name in CONTESTS:
             more.append(f"--tune-seed={options.seed}")
-        text, found, shipped = search(options.build / "bin" / "hocketc", name, SEARCHES.get(name) or CONTESTS[name], more)
+        text, found, shipped = search(compiler, name, SEARCHES.get(name) or CONTESTS[name], more)
         if name in CONTESTS:
             good &= found <= shipped
         elif found < shipped * (1 - MARGIN):

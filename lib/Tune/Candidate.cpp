@@ -500,7 +500,7 @@ void Candidate::addClusterForms(const StepGraph &graph, Neighbours &to) const {
   constexpr std::array words = {kSpread, kAcross, kStream};
   for (auto [way, word] : llvm::enumerate(words)) {
     std::string text = toggled(interleave.front(), word);
-    add(to, Change::FormAll, numbered(way, tile::Interleave::of(text).none)).interleave.assign(clusters, text);
+    add(to, Change::FormAll, numbered(way, 0)).interleave.assign(clusters, text);
   }
   for (int cluster = 0; cluster != clusters; ++cluster) {
     size_t ways = 0;

@@ -12,9 +12,8 @@ using namespace hocket::amdgpu;
 using llvm::StringRef;
 
 static bool writesExec(const RegisterEffects &effects) {
-  constexpr unsigned execLow = 126, execHigh = 127;
   return llvm::any_of(effects.writes, [](const RegisterAccess &write) {
-    return write.file == RegisterFile::Scalar && write.first <= execHigh && execLow < write.end();
+    return write.file == RegisterFile::Scalar && write.first <= kExec + 1 && kExec < write.end();
   });
 }
 

@@ -2,8 +2,9 @@
 //
 // It does not where the first has nothing in it but loads of registers, or the second nothing with LDS, so that to join
 // the two joins nothing; or where each wave makes all accesses of both, at addresses that follow from its work-items
-// alone, so that a run without conflicts speaks for all. That the epochs of other waves do not shift against it, and
-// that global memory is not shared, is for the checked runs to say.
+// alone, so that a run without conflicts speaks for all: one of whole tiles, since what a descriptor cuts off is not
+// written. That the epochs of other waves do not shift against it, and that global memory is not shared, is for the
+// checked runs to say.
 #include "Target/AMDGPU/CodeFlow.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -69,13 +70,12 @@ std::optional<size_t> CodeFlow::definition(size_t at, RegisterFile file, unsigne
 
 /// Whether what the instruction `at` reads is computed from the numbers of work-items and constants, on one way.
 bool CodeFlow::followsFromWorkItems(size_t at, const RegisterAccess &read, llvm::DenseMap<size_t, bool> &known) const {
-  constexpr unsigned execLow = 126, execHigh = 127;
   for (unsigned number = read.first; number != read.end(); ++number) {
     const std::optional<size_t> source = definition(at, read.file, number);
     if (!source)
       return false;
     if (*source == entry) {
-      const bool isExec = read.file == RegisterFile::Scalar && (number == execLow || number == execHigh);
+      const bool isExec = read.file == RegisterFile::Scalar && (number == kExec || number == kExec + 1);
       if (!isExec && read.file != RegisterFile::Mode && (read.file != RegisterFile::Vector || number != 0))
         return false;
       continue;
@@ -101,7 +101,7 @@ bool CodeFlow::hasFixedAddress(size_t at) const {
   const Node &node = nodes[at];
   llvm::DenseMap<size_t, bool> known;
   if (node.kind == InstructionClass::LdsDma)
-    return followsFromWorkItems(at, {RegisterFile::Scalar, /*m0*/ 124}, known);
+    return followsFromWorkItems(at, {RegisterFile::Scalar, kM0}, known);
   if (node.kind != InstructionClass::LdsRead && node.kind != InstructionClass::LdsWrite)
     return false;
   auto address = llvm::find_if(node.effects.reads, [](const RegisterAccess &read) {

@@ -191,7 +191,7 @@ private:
     const StringRef name = opcodes.name(code[index].opcode()).base;
     const unsigned first = w & 255, second = w >> 8 & 255, destination = w >> 16 & 127;
     const bool compare = name.starts_with("S_CMP");
-    const bool slot = destination == 124 && !compare;
+    const bool slot = destination == kM0 && !compare;
     if (!slot && loops[index].second == 0)
       return;
     if (compare && !decidesBranch())

@@ -22,6 +22,9 @@ enum class RegisterFile : uint8_t {
   Mode, ///< the MODE register
 };
 
+/// Scalar registers by their encoding; EXEC is this one and the next.
+inline constexpr unsigned kM0 = 124, kExec = 126;
+
 /// A run of dwords in one register file that an instruction reads or writes.
 struct RegisterAccess {
   RegisterFile file = RegisterFile::Vector;
