@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mutates shipped kernels: scripts/mutate-kernels.py [--build BUILD] [--count N] [--out DIR] [PATTERN...]
+"""Mutates shipped kernels: scripts/mutate-kernels.py [--build BUILD] [--count N] [--kind KIND] [--out DIR] [PATTERN...]
 
 For each run whose name matches a PATTERN (default: all; see --list), `hocket-dev mutate` puts faults into the kernel and
 runs problems that between them reach all of its code: short and long loops, with and without what unrolling leaves over,
@@ -302,12 +302,12 @@ def runs(build, directory):
                                   "integers"] + (["--check-rows", "600"] if text else []), problems)
 
 
-def mutate(name, compile_it, command, problems, count, directory):
+def mutate(name, compile_it, command, problems, sample, directory):
     """Runs one; prints its line; whether nothing was missed."""
     begin = time.time()
     report, log = directory / f"{name}.json", directory / f"{name}.log"
     report.unlink(missing_ok=True)
-    command = command + ["--json", str(report)] + (["--count", str(count)] if count else [])
+    command = command + ["--json", str(report)] + sample
     for problem in problems.split():
         command += options_of(problem)
     with open(log, "w", encoding="utf-8") as output:
@@ -332,6 +332,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build directory (default: build)")
     parser.add_argument("--count", type=int, default=0, help="a sample of so many mutants of each kernel (default: all)")
+    parser.add_argument("--kind", help="mutants of one kind alone, as 'counter' (default: all)")
     parser.add_argument("--out", type=pathlib.Path, help="directory for reports and logs (default: none are kept)")
     parser.add_argument("--list", action="store_true", help="print the names of the runs")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names of runs, like 'dual_wave-d128-*'")
@@ -349,7 +350,9 @@ def main():
             return
         if not (arguments.build / "bin" / "hocket-dev").exists():
             sys.exit(f"no bin/hocket-dev in '{arguments.build}'; build it or name another directory with --build")
-        right = [mutate(*run, arguments.count, directory) for run in chosen]
+        sample = (["--count", str(arguments.count)] if arguments.count else []) + (
+            ["--kind", arguments.kind] if arguments.kind else [])
+        right = [mutate(*run, sample, directory) for run in chosen]
     sys.exit(0 if all(right) else 1)
 
 

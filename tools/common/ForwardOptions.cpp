@@ -26,7 +26,7 @@ using llvm::StringRef;
 
 static constexpr RunOptionIds runOptions{
     OPT_seed,       OPT_interleavings, OPT_check_rows, OPT_check,
-    OPT_hang_limit, OPT_no_verify,     OPT_count};
+    OPT_hang_limit, OPT_no_verify,     OPT_count,         OPT_kind};
 
 static constexpr SequenceOptionIds sequenceOptions{OPT_seqlens_q, OPT_seqlens_kv, OPT_used_q,
                                                    OPT_used_kv, OPT_seq_kv};
@@ -600,8 +600,8 @@ Result<size_t> run::launchNumber(const Options &options, size_t fallback) {
   return static_cast<size_t>(*number - 1);
 }
 
-Result<uint64_t> run::mutantCount(const Options &options) {
-  return readMutantCount(options, runOptions);
+Result<MutantChoice> run::mutantChoice(const Options &options) {
+  return readMutantChoice(options, runOptions);
 }
 
 std::string run::architecture(const Options &options) {

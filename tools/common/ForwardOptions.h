@@ -5,6 +5,7 @@
 
 #include "KernelFinder.h"
 #include "Options.h"
+#include "RunOptions.h"
 #include "TimeRequest.h"
 
 #include "Verify/Attention/RunForward.h"
@@ -59,8 +60,7 @@ bool wantsExplanation(const Options &options);
 Result<TimeRequest> readTimeRequest(const Options &options, bool always = false);
 /// --launch, counted from 0; without it `fallback`.
 Result<size_t> launchNumber(const Options &options, size_t fallback = 0);
-/// --count: 0 is all.
-Result<uint64_t> mutantCount(const Options &options);
+Result<MutantChoice> mutantChoice(const Options &options);
 /// --arch.
 std::string architecture(const Options &options);
 /// --device, as openDevice takes it, and --json.

@@ -12,7 +12,7 @@ using llvm::StringRef;
 
 static constexpr RunOptionIds runOptions{
     OPT_seed,       OPT_interleavings, OPT_check_rows, OPT_check,
-    OPT_hang_limit, OPT_no_verify,     OPT_count};
+    OPT_hang_limit, OPT_no_verify,     OPT_count,         OPT_kind};
 
 /// "a=72": the row stride of one matrix.
 static Status readStride(StringRef text, GemmProblem &problem) {
@@ -75,9 +75,9 @@ static Result<GemmRequest> read(const Options &options) {
                                   OPT_picture, OPT_time_grid});
   if (!time.ok())
     return time.error();
-  Result<uint64_t> count = readMutantCount(options, runOptions);
-  if (!count.ok())
-    return count.error();
+  Result<MutantChoice> mutants = readMutantChoice(options, runOptions);
+  if (!mutants.ok())
+    return mutants.error();
   Result<std::string> file = options.onlyInput("code object file");
   if (!file.ok())
     return file.error();
@@ -92,7 +92,7 @@ static Result<GemmRequest> read(const Options &options) {
   request.options = *std::move(gemmOptions);
   request.device = options.string(OPT_device, "auto");
   request.json = options.string(OPT_json);
-  request.mutants = *count;
+  request.mutants = *std::move(mutants);
   request.time = *std::move(time);
   return std::move(request);
 }

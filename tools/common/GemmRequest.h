@@ -4,6 +4,7 @@
 
 #include "KernelFinder.h"
 #include "Options.h"
+#include "RunOptions.h"
 #include "TimeRequest.h"
 
 #include "Verify/Gemm/RunGemm.h"
@@ -16,7 +17,7 @@ struct GemmRequest {
   gemm::GemmProblem problem;
   gemm::GemmOptions options;
   std::string device, json; ///< --device and --json
-  uint64_t mutants = 0;     ///< --count; 0: all
+  MutantChoice mutants;
   TimeRequest time;
 };
 

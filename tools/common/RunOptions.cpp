@@ -58,9 +58,9 @@ Result<verify::RunOptions> run::readRunOptions(const Options &options, const Run
   return result;
 }
 
-Result<uint64_t> run::readMutantCount(const Options &options, const RunOptionIds &ids) {
+Result<MutantChoice> run::readMutantChoice(const Options &options, const RunOptionIds &ids) {
   Result<int64_t> count = options.integer(ids.count, 0, 1, INT64_MAX);
   if (!count.ok())
     return count.error();
-  return static_cast<uint64_t>(*count);
+  return MutantChoice{static_cast<uint64_t>(*count), options.string(ids.kind)};
 }

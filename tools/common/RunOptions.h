@@ -9,7 +9,7 @@ namespace hocket::run {
 
 /// Their identifiers, which each subcommand's table numbers anew.
 struct RunOptionIds {
-  unsigned seed, interleavings, checkRows, check, hangLimit, noVerify, count;
+  unsigned seed, interleavings, checkRows, check, hangLimit, noVerify, count, kind;
 };
 
 /// Those of any launch, with a reference or without.
@@ -23,7 +23,11 @@ Result<verify::RunOptions> readLaunchOptions(const Options &options, const Launc
 Status readInstructionLimit(const Options &options, unsigned id, verify::RunOptions &run);
 /// The same with verification.
 Result<verify::RunOptions> readRunOptions(const Options &options, const RunOptionIds &ids);
-/// --count: 0 is all.
-Result<uint64_t> readMutantCount(const Options &options, const RunOptionIds &ids);
+/// Which mutants of a kernel are made.
+struct MutantChoice {
+  uint64_t count = 0; ///< --count, 0: all
+  std::string kind;   ///< --kind, "": all
+};
+Result<MutantChoice> readMutantChoice(const Options &options, const RunOptionIds &ids);
 
 } // namespace hocket::run

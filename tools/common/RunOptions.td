@@ -6,4 +6,5 @@ def check : Switch<"check", "Checked execution in the simulator: report races, m
 defm hang_limit : Value<"hang-limit", "SECONDS", "Processor time of one workgroup in the simulator beyond which it counts as hanging (default: 30, or 10^9 wave-instructions)">;
 def no_verify : Switch<"no-verify", "Do not compare with the float64 reference">;
 defm count : Value<"count", "N", "A seeded sample of N mutants (default: all)">, Visibility<[MutateVis]>;
+defm kind : Value<"kind", "KIND", "Mutants of one kind alone: drop-wait, weaken-wait, drop-barrier, drop-nop, lds-offset, buffer-slot or counter (default: all)">, Visibility<[MutateVis]>;
 defm json : Value<"json", "FILE", "Write the JSON report there, - for standard output">;

@@ -53,7 +53,8 @@ struct Trial {
 struct MutationRequest {
   CompiledKernel kernel;
   std::vector<Trial> trials;
-  uint64_t seed = 0, count = 0; ///< of mutants; 0: all
+  uint64_t seed = 0;
+  MutantChoice mutants;
   unsigned interleavings = 1;
   std::string json;
 };
@@ -68,7 +69,7 @@ public:
     options.check = true;
   }
 
-  Status prepare(uint64_t count);
+  Status prepare(const MutantChoice &choice);
   Status judgeAll();
   std::string toJson() const;
   void printSummary(llvm::raw_ostream &out) const;
@@ -143,7 +144,25 @@ Status Mutation::measure(Trial &trial) {
   return Status::success();
 }
 
-Status Mutation::prepare(uint64_t count) {
+/// The kinds that there are, as a message lists them.
+static std::string kindNames() {
+  std::string names;
+  for (int kind = 0; kind <= int(amdgpu::MutationKind::Counter); ++kind)
+    names += (kind ? ", " : "") + amdgpu::mutationName(amdgpu::MutationKind(kind)).str();
+  return names;
+}
+
+static Status checkKind(StringRef name) {
+  for (int kind = 0; kind <= int(amdgpu::MutationKind::Counter); ++kind)
+    if (name == amdgpu::mutationName(amdgpu::MutationKind(kind)))
+      return Status::success();
+  return invalidInput("option '--kind' has the value '" + name.str() + "', expected one of " + kindNames());
+}
+
+Status Mutation::prepare(const MutantChoice &choice) {
+  if (!choice.kind.empty())
+    if (Status status = checkKind(choice.kind); !status.ok())
+      return status;
   Result<std::vector<amdgpu::KernelCode>> kernels = amdgpu::readKernels(kernel.codeObject);
   if (!kernels)
     return kernels.error();
@@ -162,7 +181,9 @@ Status Mutation::prepare(uint64_t count) {
   if (!all)
     return all.error();
   mutants = *std::move(all);
-  chooseSample(count);
+  if (!choice.kind.empty())
+    llvm::erase_if(mutants, [&](const Mutant &mutant) { return amdgpu::mutationName(mutant.kind) != choice.kind; });
+  chooseSample(choice.count);
   for (Trial &trial : trials)
     if (Status status = measure(trial); !status.ok())
       return status;
@@ -219,8 +240,8 @@ Result<Outcome> Mutation::judge(const Mutant &mutant) {
   if (!reason)
     return reason.error();
   // A proof from the code alone holds for every order of waves: one is enough to contradict it.
-  // What is said of a barrier holds for the runs without it.
-  const bool proven = !reason->empty() && *reason != "barrier redundant by epochs";
+  // What is said of a barrier holds for the runs without it, and of a slot for those with the other.
+  const bool proven = !reason->empty() && *reason != amdgpu::kRedundantByEpochs && *reason != amdgpu::kFetchesNothing;
   std::vector<const Trial *> reaching = trialsThatReach(mutant);
   if (reaching.empty() && !proven) {
     outcome.verdict = Outcome::Unreached;
@@ -313,10 +334,10 @@ static Result<int> mutate(MutationRequest request) {
       openDevice(sim::deviceNameFor(request.kernel.manifest.target));
   if (!opened.ok())
     return opened.error();
-  uint64_t count = request.count;
+  MutantChoice choice = request.mutants;
   std::string json = request.json;
   Mutation mutation(*opened->device, std::move(request));
-  if (Status status = mutation.prepare(count); !status.ok())
+  if (Status status = mutation.prepare(choice); !status.ok())
     return status.error();
   if (Status status = mutation.judgeAll(); !status.ok())
     return status.error();
@@ -382,9 +403,9 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
     if (trials.size() > 1)
       continue;
     base = *std::move(own);
-    Result<uint64_t> count = mutantCount(**options);
-    if (!count.ok())
-      return count.error();
+    Result<MutantChoice> mutants = mutantChoice(**options);
+    if (!mutants.ok())
+      return mutants.error();
     Result<FoundKernel> kernel = getKernel(**options, trials.front().problem);
     if (!kernel.ok())
       return kernel.error();
@@ -398,7 +419,7 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
           "--launch 2 is the kernel that combines slices, but the problem has none; "
           "add '--num-splits'");
     request.kernel = *launches[mutated].compiled;
-    request.seed = base.seed, request.count = *count;
+    request.seed = base.seed, request.mutants = *std::move(mutants);
     request.interleavings = base.interleavings;
     request.json = jsonPath(**options);
   }
@@ -434,9 +455,9 @@ readBackwards(const std::vector<std::vector<const char *>> &problems) {
     if (!own.ok())
       return own.error();
     if (request.trials.empty()) {
-      Result<uint64_t> count = mutantCount(**options);
-      if (!count.ok())
-        return count.error();
+      Result<MutantChoice> mutants = mutantChoice(**options);
+      if (!mutants.ok())
+        return mutants.error();
       Result<std::shared_ptr<const BackwardPlan>> plan = makeBackwardPlan(**options, *problem);
       if (!plan.ok())
         return plan.error();
@@ -449,7 +470,7 @@ readBackwards(const std::vector<std::vector<const char *>> &problems) {
         return invalidInput("--launch is " + std::to_string(mutated + 1) + ", the backward has " +
                             std::to_string(launches.size()) + " launches");
       request.kernel = *launches[mutated].compiled;
-      request.seed = own->seed, request.count = *count;
+      request.seed = own->seed, request.mutants = *std::move(mutants);
       request.interleavings = own->interleavings;
       request.json = jsonPath(**options);
     }
@@ -473,7 +494,7 @@ readProducts(const std::vector<std::vector<const char *>> &problems) {
     GemmRequest &gemm = **own;
     if (request.trials.empty()) {
       request.kernel = std::move(gemm.kernel);
-      request.seed = gemm.options.seed, request.count = gemm.mutants;
+      request.seed = gemm.options.seed, request.mutants = std::move(gemm.mutants);
       request.interleavings = gemm.options.interleavings;
       request.json = gemm.json;
     }

@@ -6,6 +6,7 @@
 #include "Target/AMDGPU/Opcode.h"
 #include "Target/AMDGPU/RegisterEffects.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -16,7 +17,8 @@
 namespace hocket::amdgpu {
 
 /// A kernel's instructions with control flow and what each does to the counters. Where nothing writes EXEC, some lane
-/// is there, and a branch on EXEC leads one way only.
+/// is there, and a branch on EXEC leads one way only; and a branch that is decided where a way comes from is gone on
+/// that way: its block stands there once more, without it.
 class CodeFlow {
 public:
   /// That waits look at: vmcnt and lgkmcnt.
@@ -39,15 +41,31 @@ public:
   bool dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
   /// Whether a way leads from the kernel's entry to the instruction.
   bool reachable(size_t instruction) const;
+  /// Whether the load to LDS has a descriptor of no bytes, whenever it is executed.
+  bool fetchesNothing(size_t fetch) const;
+  /// Whether nothing can be seen of it if the comparison, which the next instruction branches on, is `changed`:
+  /// wherever it decides something else, one of the two ways leads to the other and changes nothing that is read there.
+  bool decidesTheSame(size_t comparison, const Instruction &changed) const;
+
+  static constexpr size_t kNowhere = ~size_t(0);
+  /// Natural loops: the instructions of each, and of each instruction the smallest that it is in, or `kNowhere`.
+  struct Loops {
+    std::vector<llvm::BitVector> bodies;
+    std::vector<size_t> innermost;
+  };
+  Loops findLoops() const;
 
 private:
+  friend class MachineTerms;
   struct Node {
     InstructionClass kind = InstructionClass::Other;
+    llvm::StringRef name; ///< of the opcode, without encoding
     RegisterEffects effects;
     unsigned limit[2] = {64, 64}; ///< what a wait allows
     bool counts[2] = {false, false};
     bool lds = false; ///< touches what is in LDS
     bool computes = false; ///< what it writes follows from the registers that it reads
+    size_t origin = 0;     ///< the instruction that it is, or is once more
     llvm::SmallVector<size_t, 2> next, previous;
   };
   /// An operation that may be in flight.
@@ -55,6 +73,14 @@ private:
     unsigned later = ~0U; ///< the fewest operations of the counter between it and the wait
     bool ordered = true;  ///< it and they complete in order
   };
+  Status connect();
+  void findPrevious();
+  void threadBranches();
+  std::optional<bool> isSetBehind(size_t at, unsigned mask) const;
+  bool writes(size_t at, RegisterFile file, unsigned number) const;
+  std::vector<size_t> dominators() const;
+  llvm::BitVector reachedFromEntry(size_t withoutFrom, size_t withoutTo) const;
+  bool isLive(size_t at, RegisterFile file, unsigned number) const;
   bool depends(const Node &node, size_t operation) const;
   bool coveredBehind(size_t wait, Counter counter, unsigned allowed, size_t operation, Open open) const;
   bool alwaysFewer(size_t wait, Counter counter, unsigned allowed) const;

@@ -57,10 +57,7 @@ std::optional<size_t> CodeFlow::definition(size_t at, RegisterFile file, unsigne
     if (seen[here])
       continue;
     seen[here] = true;
-    const bool writes = llvm::any_of(nodes[here].effects.writes, [&](const RegisterAccess &write) {
-      return write.file == file && write.first <= number && number < write.end();
-    });
-    if (writes)
+    if (writes(here, file, number))
       found.insert(here);
     else
       goOn(here);

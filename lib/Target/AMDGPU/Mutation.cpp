@@ -1,8 +1,7 @@
 // Which instructions are changed, and how: on encodings, which are the hardware's.
 #include "Target/AMDGPU/Mutation.h"
 
-#include "Target/AMDGPU/Opcode.h"
-#include "Target/AMDGPU/RegisterEffects.h"
+#include "Target/AMDGPU/CodeFlow.h"
 
 #include "llvm/Support/Endian.h"
 
@@ -43,33 +42,16 @@ public:
     if (!decoded)
       return decoded.error();
     code = *std::move(decoded);
-    findLoops();
+    CodeFlow flow(kernel, disassembler);
+    if (Status built = flow.build(); !built)
+      return built.error();
+    loops = flow.findLoops();
     for (index = 0; index < code.size(); ++index)
       visit();
     return std::move(mutants);
   }
 
 private:
-  /// The shortest stretch from a branch's target back up to the branch around each instruction.
-  void findLoops() {
-    loops.assign(code.size(), {0, 0});
-    for (index = 0; index < code.size(); ++index) {
-      const bool branch =
-          word(0) >> 23 == 0x17f && opcodes.kind(code[index].opcode()) == InstructionClass::Branch;
-      const int64_t words = branch ? static_cast<int16_t>(word(0)) : 0;
-      const uint64_t target = code[index].end() + static_cast<uint64_t>(words * 4);
-      if (words >= 0)
-        continue;
-      size_t first = index;
-      while (first > 0 && code[first - 1].address >= target)
-        --first;
-      for (size_t i = first; i <= index; ++i) {
-        const bool inner = loops[i].second == 0 || index - first < loops[i].second - loops[i].first;
-        if (inner)
-          loops[i] = {first, index + 1};
-      }
-    }
-  }
   uint32_t word(unsigned i) const {
     return llvm::support::endian::read32le(code[index].bytes.data() + 4 * i);
   }
@@ -172,10 +154,12 @@ private:
            StringRef(opcodes.name(code[index + 1].opcode()).base).starts_with("S_CBRANCH_SCC");
   }
 
+  bool isInLoop() const { return loops.innermost[index] != CodeFlow::kNowhere; }
+
   /// Whether nothing else in the loop writes the scalar register: its value comes from the last
   /// round.
   bool isCarried(unsigned reg) {
-    for (size_t i = loops[index].first; i < loops[index].second; ++i) {
+    for (unsigned i : loops.bodies[loops.innermost[index]].set_bits()) {
       if (i == index)
         continue;
       for (const RegisterAccess &write : registerEffects(code[i], disassembler, opcodes).writes)
@@ -192,7 +176,7 @@ private:
     const unsigned first = w & 255, second = w >> 8 & 255, destination = w >> 16 & 127;
     const bool compare = name.starts_with("S_CMP");
     const bool slot = destination == kM0 && !compare;
-    if (!slot && loops[index].second == 0)
+    if (!slot && !isInLoop())
       return;
     if (compare && !decidesBranch())
       return;
@@ -225,7 +209,7 @@ private:
   const Disassembler &disassembler;
   OpcodeTable opcodes;
   std::vector<Instruction> code;
-  std::vector<std::pair<size_t, size_t>> loops; ///< begin and end; 0, 0: none
+  CodeFlow::Loops loops;
   size_t index = 0;
   std::vector<Mutant> mutants;
 };

@@ -9,6 +9,8 @@
 #include "Target/AMDGPU/CodeObjectFile.h"
 #include "Target/AMDGPU/Disassembler.h"
 
+#include "llvm/ADT/StringRef.h"
+
 #include <string>
 #include <vector>
 
@@ -35,15 +37,28 @@ struct Mutant {
   std::string before, after;  ///< as the assembler reads them
 };
 
-/// All mutants of a kernel, in the order of its code. Fails where the code cannot be decoded.
+/// All mutants of a kernel, in the order of its code. Fails where the code cannot be decoded or control flow cannot be
+/// followed.
 Result<std::vector<Mutant>> enumerateMutants(const KernelCode &kernel,
                                              const Disassembler &disassembler);
 
-/// Why `mutant`, in whose checked runs nothing was found, is the same program as the original:
-/// "wait dominated by an equal or stronger one on all paths", "nop beyond the required distance" and
-/// "instruction unreachable" follow from the machine code alone; "barrier redundant by epochs" says that the barrier closes an
-/// epoch in which registers are loaded from global memory at most, or opens one without accesses of
-/// LDS, and that runs without it have no two accesses in one epoch that conflict. "" where nothing can be shown. Fails where control flow cannot be followed.
+// Why a mutant, in whose checked runs nothing was found, is the same program as the original. From the machine code
+// alone, for every order of waves:
+inline constexpr llvm::StringLiteral kUnreachable = "instruction unreachable",
+                                     kDominatedWait = "wait dominated by an equal or stronger one on all paths",
+                                     kBeyondTheDistance = "nop beyond the required distance",
+                                     /// Wherever another bound decides something else, the one way leads to the other
+                                     /// and changes nothing that is read there.
+                                     kDecidesTheSame = "branch decides the same, or what changes nothing";
+// And from runs, in which the mutant shows nothing:
+/// It closes an epoch in which registers are loaded from global memory at most, or opens one without accesses of LDS; or
+/// all accesses of both are in the runs. No two conflict.
+inline constexpr llvm::StringLiteral kRedundantByEpochs = "barrier redundant by epochs",
+                                     /// Its descriptor has no bytes, whenever it is executed: it is there for the
+                                     /// counter. Nobody has read its zeros.
+                                     kFetchesNothing = "fetch of nothing on all ways";
+
+/// One of these reasons, or "" where nothing can be shown. Fails where control flow cannot be followed.
 Result<std::string> proveEquivalent(const KernelCode &kernel, const Mutant &mutant,
                                     const Disassembler &disassembler);
 

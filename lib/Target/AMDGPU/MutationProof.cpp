@@ -1,5 +1,6 @@
-// Whether a weaker wait (WaitProof.cpp), a missing barrier (EpochProof.cpp) or a shorter nop can be seen at all. A nop
-// is beyond the required distance where the static hazard check finds no more without it.
+// Whether a weaker wait (WaitProof.cpp), a missing barrier (EpochProof.cpp), another slot, another bound (ValueProof.cpp)
+// or a shorter nop can be seen at all. A nop is beyond the required distance where the static hazard check finds no more
+// without it.
 #include "Target/AMDGPU/CodeFlow.h"
 #include "Target/AMDGPU/Mutation.h"
 
@@ -24,8 +25,7 @@ static Result<std::string> proveNop(const KernelCode &kernel, const Mutant &muta
   std::copy(mutant.bytes.begin(), mutant.bytes.end(), bytes.begin() + mutant.offset);
   KernelCode changed = kernel;
   changed.code = bytes;
-  return std::string(
-      hazardCount(changed, disassembler) <= before ? "nop beyond the required distance" : "");
+  return std::string(hazardCount(changed, disassembler) <= before ? kBeyondTheDistance : "");
 }
 
 static Result<std::string> proveWait(const CodeFlow &flow, const KernelCode &kernel,
@@ -41,7 +41,15 @@ static Result<std::string> proveWait(const CodeFlow &flow, const KernelCode &ker
     dominated &= flow.dominatedWait(mutant.instruction, CodeFlow::Vector, vector(wait), dropped);
   if (lds(wait) < 15 && (dropped || lds(now) != lds(wait)))
     dominated &= flow.dominatedWait(mutant.instruction, CodeFlow::LdsAndScalar, lds(wait), dropped);
-  return std::string(dominated ? "wait dominated by an equal or stronger one on all paths" : "");
+  return std::string(dominated ? kDominatedWait : "");
+}
+
+static Result<std::string> proveCounter(const CodeFlow &flow, const KernelCode &kernel, const Mutant &mutant,
+                                        const Disassembler &disassembler) {
+  Result<Instruction> changed = disassembler.decode(mutant.bytes, kernel.address + mutant.offset);
+  if (!changed)
+    return changed.error();
+  return std::string(flow.decidesTheSame(mutant.instruction, *changed) ? kDecidesTheSame : "");
 }
 
 Result<std::string> amdgpu::proveEquivalent(const KernelCode &kernel, const Mutant &mutant,
@@ -50,7 +58,7 @@ Result<std::string> amdgpu::proveEquivalent(const KernelCode &kernel, const Muta
   if (Status built = flow.build(); !built)
     return built.error();
   if (!flow.reachable(mutant.instruction))
-    return std::string("instruction unreachable");
+    return std::string(kUnreachable);
   switch (mutant.kind) {
   case MutationKind::DropNop:
     return proveNop(kernel, mutant, disassembler);
@@ -59,8 +67,13 @@ Result<std::string> amdgpu::proveEquivalent(const KernelCode &kernel, const Muta
     return proveWait(flow, kernel, mutant);
   case MutationKind::DropBarrier:
     return std::string(flow.idleBarrier(mutant.instruction) || flow.fixedEpochs(mutant.instruction)
-                           ? "barrier redundant by epochs" : "");
-  default:
+                           ? kRedundantByEpochs : "");
+  case MutationKind::BufferSlot:
+    return std::string(flow.fetchesNothing(mutant.instruction) ? kFetchesNothing : "");
+  case MutationKind::Counter:
+    return proveCounter(flow, kernel, mutant, disassembler);
+  case MutationKind::LdsOffset:
     return std::string();
   }
+  return std::string();
 }

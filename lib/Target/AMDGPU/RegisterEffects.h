@@ -23,7 +23,7 @@ enum class RegisterFile : uint8_t {
 };
 
 /// Scalar registers by their encoding; EXEC is this one and the next.
-inline constexpr unsigned kM0 = 124, kExec = 126;
+inline constexpr unsigned kVcc = 106, kM0 = 124, kExec = 126;
 
 /// A run of dwords in one register file that an instruction reads or writes.
 struct RegisterAccess {

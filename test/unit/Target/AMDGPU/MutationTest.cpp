@@ -39,7 +39,7 @@ protected:
   std::vector<Mutant> mutants;
 };
 
-const std::string dominated = "wait dominated by an equal or stronger one on all paths";
+const std::string dominated = kDominatedWait.str();
 } // namespace
 
 TEST_F(MutationTest, ChangesWhatItNames) {
@@ -157,7 +157,7 @@ TEST_F(MutationTest, BarriersOfIdleEpochs) {
   for (const Mutant &mutant : mutants)
     if (mutant.kind == MutationKind::DropBarrier)
       reasons.push_back(*proveEquivalent(kernel, mutant, *disassembler));
-  const std::string idle = "barrier redundant by epochs";
+  const std::string idle = kRedundantByEpochs.str();
   EXPECT_EQ(reasons, (std::vector<std::string>{idle, idle, ""}));
 }
 
@@ -175,12 +175,12 @@ TEST_F(MutationTest, BarriersBeforeEpochsWithoutLds) {
         return *proveEquivalent(kernel, mutant, *disassembler);
     return std::string("no barrier");
   };
-  EXPECT_EQ(reasonOf(before + store), "barrier redundant by epochs");
+  EXPECT_EQ(reasonOf(before + store), kRedundantByEpochs.str());
   EXPECT_EQ(reasonOf(before + fetch + store), "");
   EXPECT_EQ(reasonOf(before + store + "s_cbranch_scc1 skip\nds_write_b32 v3, v1\nskip:"), "");
   // A permutation goes from registers to registers.
   EXPECT_EQ(reasonOf(before + "ds_bpermute_b32 v1, v2, v1\n" + store),
-            "barrier redundant by epochs");
+            kRedundantByEpochs.str());
 }
 
 /// Loads of registers are nobody else's, but a wait for them may be one for what others rely on.
@@ -195,7 +195,7 @@ TEST_F(MutationTest, BarriersBehindEpochsOfRegisterLoads) {
         last = *proveEquivalent(kernel, mutant, *disassembler);
     return last;
   };
-  EXPECT_EQ(lastOf(before + load + "s_barrier\n" + write), "barrier redundant by epochs");
+  EXPECT_EQ(lastOf(before + load + "s_barrier\n" + write), kRedundantByEpochs.str());
   EXPECT_EQ(lastOf(before + load + "s_waitcnt vmcnt(0)\ns_barrier\n" + write), "");
   EXPECT_EQ(lastOf(before + "global_store_dword v0, v1, s[4:5]\ns_barrier\n" + write), "");
   EXPECT_EQ(lastOf(before + write + "s_barrier\n" + write), "");
@@ -212,7 +212,7 @@ TEST_F(MutationTest, BarriersBetweenFixedEpochs) {
         return *proveEquivalent(kernel, mutant, *disassembler);
     return std::string("no barrier");
   };
-  const std::string fixed = "barrier redundant by epochs";
+  const std::string fixed = kRedundantByEpochs.str();
   EXPECT_EQ(firstOf(address + write + barrier + read + barrier + read), fixed);
   EXPECT_EQ(firstOf("v_add_u32 v3, s4, v0\n" + write + barrier + read + barrier + read), "");
   EXPECT_EQ(firstOf("global_load_dword v3, v0, s[4:5]\ns_waitcnt vmcnt(0)\n" + write + barrier + read), "");
@@ -247,7 +247,7 @@ TEST_F(MutationTest, ScalarLoadsReturnInAnyOrder) {
 
 TEST_F(MutationTest, UnreachableInstructions) {
   assemble("s_branch end\nds_read_b32 v1, v0 offset:16\nend:");
-  EXPECT_EQ(reason("ds_read_b32 v1, v0 offset:32"), "instruction unreachable");
+  EXPECT_EQ(reason("ds_read_b32 v1, v0 offset:32"), kUnreachable.str());
   assemble("s_cbranch_scc1 end\nds_read_b32 v1, v0 offset:16\nend:");
   EXPECT_EQ(reason("ds_read_b32 v1, v0 offset:32"), "");
 }
@@ -281,5 +281,101 @@ TEST_F(MutationTest, NopsBeyondTheDistance) {
   assemble(set + "s_nop 0\n" + load);
   EXPECT_EQ(*proveEquivalent(kernel, mutants.front(), *disassembler), "");
   assemble(set + "s_nop 3\n" + load);
-  EXPECT_EQ(reason("s_nop 2"), "nop beyond the required distance");
+  EXPECT_EQ(reason("s_nop 2"), kBeyondTheDistance.str());
+}
+
+/// Code that stands apart and comes back is no loop; one within another is the inner one's.
+TEST_F(MutationTest, LoopsAreNatural) {
+  assemble("loop:\ns_mov_b32 s6, s4\ns_cbranch_scc1 apart\nback:\ns_add_u32 s6, s6, 4\ns_add_u32 s4, s4, 1\n"
+           "s_cmp_lt_u32 s4, 9\ns_cbranch_scc1 loop\ns_endpgm\napart:\nv_mov_b32 v1, 0\ns_branch back");
+  EXPECT_EQ(changes(), (std::vector<std::string>{"counter: s_add_u32 s4, s4, 0", "counter: s_cmp_lt_u32 s4, 10"}));
+  assemble("outer:\ns_mov_b32 s6, 0\ninner:\ns_add_u32 s6, s6, 4\ns_cbranch_vccnz inner\ns_add_u32 s6, s6, 2\n"
+           "s_cbranch_scc1 outer");
+  EXPECT_EQ(changes(), std::vector<std::string>{"counter: s_add_u32 s6, s6, 0"});
+}
+
+/// Where a way comes from may say where it goes.
+TEST_F(MutationTest, BranchesThatAreDecidedWhereAWayComesFrom) {
+  auto firstOf = [&](const std::string &mask, const std::string &other, const std::string &branch) {
+    assemble("global_load_dword v1, v0, s[4:5]\ns_mov_b64 s[6:7], " + mask + "\ns_cbranch_scc1 join\n" +
+             "s_waitcnt vmcnt(0)\ns_mov_b64 s[6:7], " + other + "\njoin:\n" + branch + " last\ns_waitcnt vmcnt(0)\n" +
+             "s_endpgm\nlast:\ns_waitcnt vmcnt(0)\nv_mov_b32 v2, v1");
+    return *proveEquivalent(kernel, mutants.back(), *disassembler);
+  };
+  const std::string andIfSet = "s_and_b64 vcc, exec, s[6:7]\ns_cbranch_vccnz",
+                    andIfNone = "s_and_b64 vcc, exec, s[6:7]\ns_cbranch_vccz",
+                    without = "s_andn2_b64 vcc, exec, s[6:7]\ns_cbranch_vccnz";
+  // "last" is reached with the load complete.
+  EXPECT_EQ(firstOf("0", "-1", andIfSet), dominated);
+  EXPECT_EQ(firstOf("-1", "0", andIfNone), dominated);
+  EXPECT_EQ(firstOf("-1", "0", without), dominated);
+  // The other way round, or nobody knows.
+  EXPECT_EQ(firstOf("-1", "0", andIfSet), "");
+  EXPECT_EQ(firstOf("0", "-1", andIfNone), "");
+  EXPECT_EQ(firstOf("0", "-1", without), "");
+  EXPECT_EQ(firstOf("s[8:9]", "-1", andIfSet), "");
+  EXPECT_EQ(firstOf("1", "-1", andIfSet), "");
+  EXPECT_EQ(firstOf("0", "-1", "s_mov_b32 s7, s8\n" + andIfSet), "");
+  EXPECT_EQ(firstOf("0", "-1", "s_and_b64 vcc, s[8:9], s[6:7]\ns_cbranch_vccnz"), "");
+}
+
+/// Behind the last tile: as many bytes as rows are left, or none.
+TEST_F(MutationTest, FetchesOfNothing) {
+  // s4: rows; s5 tiles of 64 of them, s6 the number of the tile, of which there is none.
+  const std::string tiles = "s_add_i32 s5, s4, 63\ns_lshr_b32 s5, s5, 6\n",
+                    bytes = "s_lshl_b32 s7, s6, 6\ns_sub_i32 s7, s4, s7\ns_min_i32 s10, s7, 64\ns_cmp_gt_i32 s7, 0\n"
+                            "s_cselect_b32 s10, s10, 0\n",
+                    fetch = "buffer_load_dword v1, s[8:11], 0 offen lds\n";
+  auto reasonOf = [&](const std::string &text) {
+    assemble(text + fetch);
+    return *proveEquivalent(kernel, mutants.back(), *disassembler);
+  };
+  EXPECT_EQ(reasonOf(tiles + "s_mov_b32 s6, s5\n" + bytes), kFetchesNothing);
+  EXPECT_EQ(reasonOf(tiles + "s_add_i32 s6, s5, -1\n" + bytes), "");
+  EXPECT_EQ(reasonOf("s_mov_b32 s10, 0\n"), kFetchesNothing);
+  EXPECT_EQ(reasonOf("s_movk_i32 s10, 0x10\n"), "");
+  EXPECT_EQ(reasonOf(""), "");
+  // The last of pairs, if there is one: what a branch says is known behind it, on that way alone.
+  const std::string pairs = tiles + "s_and_b32 s6, s5, -2\ns_cmp_eq_u32 s6, s5\ns_cbranch_scc1 skip\n",
+                    skip = "skip:\n";
+  assemble(pairs + "s_add_i32 s6, s6, 1\n" + bytes + fetch + skip);
+  EXPECT_EQ(reason("buffer_load_dword v1, s[8:11], 0 offen offset:16 lds"), kFetchesNothing);
+  EXPECT_EQ(reasonOf(pairs + skip + "s_add_i32 s6, s6, 1\n" + bytes), kFetchesNothing);
+  EXPECT_EQ(reasonOf(pairs + "s_nop 0\n" + skip + bytes), "");
+  // In a loop, behind which the number is another one.
+  EXPECT_EQ(reasonOf(tiles + "s_mov_b32 s6, s5\nloop:\n" + bytes + fetch + "s_add_i32 s6, s6, -1\ns_cbranch_vccnz loop\n"),
+            "");
+  // Two ways, on one of which there is something.
+  EXPECT_EQ(reasonOf("s_mov_b32 s10, 0\ns_cbranch_vccnz skip\ns_mov_b32 s10, s4\n" + skip), "");
+}
+
+/// Another bound enters a mask that masks nothing.
+TEST_F(MutationTest, BoundsThatDecideTheSame) {
+  // Keys s4 of a tile of 64; a lane has those of four from v1 on: bits of v2 say which of v4's there are.
+  const std::string lane = "v_and_b32 v1, 32, v0\nv_lshrrev_b32 v1, 3, v1\nloop:\ns_add_i32 s4, s5, -1\n",
+                    mask = "v_sub_u32 v2, s4, v1\nv_add_u32 v2, 1, v2\nv_med3_i32 v2, v2, 0, 31\n"
+                           "v_lshlrev_b32_e64 v2, v2, -1\nv_not_b32 v2, v2\nv_bfe_i32 v3, v2, 30, 1\n"
+                           "s_mov_b32 s6, 0xff800000\nv_bitop3_b32 v4, v4, s6, v3 bitop3:0xe4\n",
+                    use = "s_add_u32 s7, s7, s8\ns_add_u32 s5, s5, s9\nv_add_f32 v5, v5, v4\ns_cbranch_vccnz loop\n";
+  auto reasonOf = [&](const std::string &bound, const std::string &masked, const std::string &behind) {
+    assemble(lane + "s_cmp_gt_i32 s4, " + bound + "\ns_cbranch_scc1 whole\n" + masked + "whole:\n" + behind);
+    for (const Mutant &mutant : mutants)
+      if (mutant.kind == MutationKind::Counter)
+        return *proveEquivalent(kernel, mutant, *disassembler);
+    return std::string("no counter");
+  };
+  EXPECT_EQ(reasonOf("62", mask, use), kDecidesTheSame);
+  // Where something is masked: key 30 of a lane's, from 4 on at most.
+  EXPECT_EQ(reasonOf("35", mask, use), kDecidesTheSame);
+  EXPECT_EQ(reasonOf("32", mask, use), "");
+  // What the mask computes with is read behind it; what it loads may fail; SCC is read.
+  EXPECT_EQ(reasonOf("62", mask, "v_add_f32 v5, v5, v3\n" + use), "");
+  EXPECT_EQ(reasonOf("62", mask + "ds_read_b32 v2, v2\n", use), "");
+  EXPECT_EQ(reasonOf("62", mask, "s_addc_u32 s7, s7, s8\n" + use), "");
+  // Lanes that are switched off keep what they have.
+  EXPECT_EQ(reasonOf("62", "s_mov_b64 exec, s[10:11]\n" + mask, use), "");
+  // Never another decision.
+  EXPECT_EQ(reasonOf("62", "s_cmp_gt_i32 s4, 63\ns_cbranch_scc0 whole\nds_read_b32 v6, v7\n", use), "");
+  assemble("loop:\ns_and_b32 s4, s5, 7\ns_cmp_gt_i32 s4, 8\ns_cbranch_scc1 whole\nds_read_b32 v6, v7\nwhole:\n" + use);
+  EXPECT_EQ(reason("s_cmp_gt_i32 s4, 9"), kDecidesTheSame);
 }
