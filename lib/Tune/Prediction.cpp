@@ -171,9 +171,15 @@ Result<double> tune::previewMicroseconds(const attention::CompiledKernel &kernel
   return predictMicroseconds(kernel, smaller);
 }
 
-Result<double> tune::predictMicroseconds(const attention::CompiledKernel &kernel,
-                                         const Sizes &sizes) {
+Status tune::checkTimeParameter(std::string_view parameter) { return sim::TimeParameters().set(parameter); }
+
+Result<double> tune::predictMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes,
+                                         std::string_view parameter) {
   const Manifest &manifest = kernel.manifest;
+  sim::TimingOptions timing;
+  if (!parameter.empty())
+    if (Status status = timing.parameters.set(parameter); !status.ok())
+      return status.error();
   Result<manifest::NamedArguments> arguments = argumentsFor(manifest, sizes);
   if (!arguments.ok())
     return arguments.error();
@@ -192,6 +198,6 @@ Result<double> tune::predictMicroseconds(const attention::CompiledKernel &kernel
   if (!loaded.ok())
     return loaded.error();
   Result<sim::GridTime> grid =
-      sim::predictGrid(*device, **loaded, binding->shape, binding->kernarg, sim::TimingOptions());
+      sim::predictGrid(*device, **loaded, binding->shape, binding->kernarg, timing);
   return grid.ok() ? Result<double>(grid->microseconds) : grid.error();
 }

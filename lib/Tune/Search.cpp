@@ -12,6 +12,7 @@
 #include "llvm/Support/SHA256.h"
 
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <mutex>
 #include <set>
@@ -109,6 +110,7 @@ private:
   std::vector<Proposal> proposeBatch();
   Result<double> costOf(const attention::CompiledKernel &kernel, const Cost &of, Costs &known) const;
   Status time(const attention::CompiledKernel &kernel, double limit, Trial &trial) const;
+  std::optional<attention::CompiledKernel> compiled(const Key &key, Trial &trial) const;
   Trial tryOut(const Key &key, double limit) const;
   std::optional<Trial> recall(const Key &key, double limit) const;
   double previewLimit() const;
@@ -116,6 +118,8 @@ private:
   Status record(const Proposal &proposal, Trial trial, bool isNew);
   void learn(const Proposal &proposal, double score);
   bool timeIsUp() const;
+  Status judgeFinalists();
+  Status judge(Trial &finalist) const;
 
   std::string_view text, name;
   const Cost &cost;
@@ -267,7 +271,8 @@ double Search::previewLimit() const {
                                : kSlower * found.trials[found.ranking.front()].preview;
 }
 
-Trial Search::tryOut(const Key &key, double limit) const {
+/// The candidate's code; none: `trial` says why.
+std::optional<attention::CompiledKernel> Search::compiled(const Key &key, Trial &trial) const {
   CompileOptions compileOptions = options.compile;
   compileOptions.to = Stage::HSACO;
   compileOptions.onStage = nullptr;
@@ -276,26 +281,33 @@ Trial Search::tryOut(const Key &key, double limit) const {
   compileOptions.scheduleText = key.first;
   if (key.second != 0)
     compileOptions.kvTile = key.second;
-  Trial trial;
-  trial.schedule = key.first;
-  trial.kvTile = key.second;
   CompileFailure failure;
   Result<Compilation> compilation = compile(text, name, compileOptions, &failure);
   if (!compilation.ok()) {
     trial.outcome = refusal(failure);
     trial.message = compilation.error().message;
-    return trial;
+    return std::nullopt;
   }
-  attention::CompiledKernel kernel;
   Result<manifest::Manifest> manifest = manifest::parseManifest(compilation->manifest, name);
   if (!manifest.ok()) {
     trial.outcome = Outcome::Failed;
     trial.message = compilation->manifest.empty() ? compilation->noManifest : manifest.error().message;
-    return trial;
+    return std::nullopt;
   }
+  attention::CompiledKernel kernel;
   kernel.codeObject = std::move(compilation->output);
   kernel.manifest = *std::move(manifest);
-  if (Status status = time(kernel, limit, trial); !status.ok()) {
+  return kernel;
+}
+
+Trial Search::tryOut(const Key &key, double limit) const {
+  Trial trial;
+  trial.schedule = key.first;
+  trial.kvTile = key.second;
+  std::optional<attention::CompiledKernel> kernel = compiled(key, trial);
+  if (!kernel)
+    return trial;
+  if (Status status = time(*kernel, limit, trial); !status.ok()) {
     trial.outcome = Outcome::Failed;
     trial.message = status.error().message;
   }
@@ -456,6 +468,43 @@ Status Search::runBatch(const std::vector<Proposal> &batch) {
   return Status::success();
 }
 
+/// The finalist's mean.
+Status Search::judge(Trial &finalist) const {
+  std::optional<attention::CompiledKernel> kernel = compiled({finalist.schedule, finalist.kvTile}, finalist);
+  if (!kernel)
+    return invalidInput("a schedule that was timed does not compile any more: " + finalist.message);
+  double logarithms = std::log(finalist.microseconds);
+  for (const Cost &variant : options.variants) {
+    Result<double> microseconds = variant(*kernel);
+    if (!microseconds.ok())
+      return microseconds.error();
+    logarithms += std::log(*microseconds);
+  }
+  finalist.mean = std::exp(logarithms / (options.variants.size() + 1.0));
+  return Status::success();
+}
+
+/// Who is ahead by what the cost does not know for sure is not ahead: the best are compared under other assumptions.
+Status Search::judgeFinalists() {
+  std::vector<size_t> finalists;
+  for (size_t index : found.ranking)
+    if (finalists.size() < options.finalists &&
+        (finalists.empty() || found.trials[finalists.back()].microseconds != found.trials[index].microseconds))
+      finalists.push_back(index);
+  std::vector<Status> statuses(finalists.size(), Status::success());
+  verify::parallelFor(static_cast<int64_t>(finalists.size()), options.threads,
+                      [&](int64_t i) { statuses[i] = judge(found.trials[finalists[i]]); });
+  for (const Status &status : statuses)
+    if (!status.ok())
+      return status;
+  llvm::sort(finalists, [&](size_t a, size_t b) {
+    return std::pair(found.trials[a].mean, a) < std::pair(found.trials[b].mean, b);
+  });
+  llvm::erase_if(found.ranking, [&](size_t index) { return found.trials[index].mean != 0; });
+  found.ranking.insert(found.ranking.begin(), finalists.begin(), finalists.end());
+  return Status::success();
+}
+
 /// What clusters of schedules that are drawn begin with: words that a cluster of `start` has.
 static std::string interleaveOf(const Table &start) {
   bool streams = false, powers = false, even = false;
@@ -493,6 +542,10 @@ Result<Found> Search::run() {
     if (Status status = runBatch(batch); !status.ok())
       return status.error();
   }
+  if (!options.variants.empty())
+    if (Status status = judgeFinalists(); !status.ok())
+      return status.error();
+  found.start = found.trials.front();
   return std::move(found);
 }
 

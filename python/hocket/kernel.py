@@ -2,6 +2,7 @@
 import json
 import numbers
 import os
+from collections.abc import Iterable
 
 from . import _hocket, _tensors
 from ._arguments import architecture, integer, integers, mapping, text as text_of
@@ -213,12 +214,14 @@ class Trial:
     """A schedule that a search tried: `outcome` ("timed", "slower", "illegal", "spilled", "failed"), the predicted
     `microseconds` if it was timed, else the `message` why not."""
 
-    def __init__(self, schedule, outcome, microseconds, message, kv_tile=0):
+    def __init__(self, schedule, outcome, microseconds, message, kv_tile=0, mean=0):
         self.schedule = Schedule(schedule, "tuned")
         #: Keys of a tile, where the search chose them.
         self.kv_tile = kv_tile or None
         self.outcome, self.message = outcome, message
         self.microseconds = microseconds if outcome == "timed" else None
+        #: Geometric mean of `microseconds` and those with each parameter of `vary`; of the best few.
+        self.mean = mean or None
 
     def __repr__(self):
         return f"{self.microseconds:.2f} us predicted" if self.outcome == "timed" else f"{self.outcome}: {self.message}"
@@ -301,13 +304,16 @@ def tune(
     seconds=None,
     seed=0,
     threads=None,
+    vary=(),
     progress=None,
 ):
     """Searches the schedule with which the kernel in `text` is predicted to be fastest (docs/Tuning.md).
 
     `sizes` are extents and numbers of the problem by the names of the kernel's signature; `waves` of a workgroup,
-    `kv_tiles`, keys of a tile, and `workgroups` on a compute unit are to choose from. The search begins with `schedule`, tries so many `candidates` and
-    begins no more after `seconds`; `progress(tried, microseconds)` hears of each. Gives a `Tuning`.
+    `kv_tiles`, keys of a tile, and `workgroups` on a compute unit are to choose from. The search begins with
+    `schedule`, tries so many `candidates` and begins no more after `seconds`; `progress(tried, microseconds)` hears of
+    each. The best few are timed again with each parameter of the cycle model in `vary` ("trans.cycles=4"), and ranked
+    by their means. Gives a `Tuning`.
     """
     for key, value in mapping(sizes or {}, "sizes").items():
         if not isinstance(value, numbers.Real):
@@ -317,7 +323,10 @@ def tune(
             raise InvalidInput(f"argument '{key}' is {value!r}, wanted a whole number from 0")
     if seconds is not None and not (isinstance(seconds, numbers.Real) and seconds > 0):
         raise InvalidInput(f"argument 'seconds' is {seconds!r}, wanted a number above 0, or None for no limit")
+    if isinstance(vary, str) or not isinstance(vary, Iterable) or not all(isinstance(each, str) for each in vary):
+        raise InvalidInput(f"argument 'vary' is {vary!r}, wanted a list of parameters, as ['trans.cycles=4']")
     search = {
+        "vary": list(vary),
         "candidates": int(candidates),
         "seconds": float(seconds or 0),
         "seed": int(seed),

@@ -40,18 +40,30 @@ static Status tell(const py::object &progress, size_t tried, double best,
 py::dict python::tune(const std::string &text, const std::string &name, const py::dict &compile,
                       const py::dict &sizes, const py::dict &search, const py::object &progress) {
   tune::Options options = optionsOf(compile, search);
+  const auto vary = search["vary"].cast<std::vector<std::string>>();
   tune::Sizes given{sizes.cast<std::map<std::string, double, std::less<>>>()};
   std::optional<py::error_already_set> raised;
   std::optional<Result<tune::Found>> outcome;
   withoutLock([&](const std::stop_token &stop) -> Status {
-    auto unlessStopped = [&](auto predict) -> tune::Cost {
-      return [&stop, &given, predict](const attention::CompiledKernel &kernel) -> Result<double> {
+    auto unlessStopped = [&](std::function<Result<double>(const attention::CompiledKernel &, const tune::Sizes &)> predict)
+        -> tune::Cost {
+      return [&stop, &given, predict = std::move(predict)](const attention::CompiledKernel &kernel) -> Result<double> {
         if (stop.stop_requested())
           return hostError("stopped");
         return predict(kernel, given);
       };
     };
-    tune::Cost cost = unlessStopped(tune::predictMicroseconds);
+    auto predictWith = [&](const std::string &parameter) {
+      return unlessStopped([parameter](const attention::CompiledKernel &kernel, const tune::Sizes &sizes) {
+        return tune::predictMicroseconds(kernel, sizes, parameter);
+      });
+    };
+    tune::Cost cost = predictWith("");
+    for (const std::string &parameter : vary) {
+      if (Status status = tune::checkTimeParameter(parameter); !status.ok())
+        return status;
+      options.variants.push_back(predictWith(parameter));
+    }
     options.preview = unlessStopped(tune::previewMicroseconds);
     options.onTrial = [&](const tune::Trial &, size_t number, const tune::Trial &best) {
       if (stop.stop_requested())
@@ -67,7 +79,7 @@ py::dict python::tune(const std::string &text, const std::string &name, const py
   py::list trials;
   for (const tune::Trial &trial : found.trials)
     trials.append(py::make_tuple(trial.schedule, std::string(tune::toString(trial.outcome)),
-                                 trial.microseconds, trial.message, trial.kvTile));
+                                 trial.microseconds, trial.message, trial.kvTile, trial.mean));
   py::dict result;
   result["trials"] = trials;
   result["ranking"] = found.ranking;

@@ -136,13 +136,21 @@ static std::string oneLine(const Trial &trial) {
 
 static void printTable(llvm::raw_ostream &out, const Found &found) {
   out << summary(found) << '\n';
-  out << llvm::formatv("{0,12} {1,9}  schedule (predicted; | begins a cluster, + a joined one, ! raises priority)\n", "us", "to start");
+  bool hasMeans = found.start.mean != 0 || found.trials[found.ranking.front()].mean != 0;
+  auto numbers = [&](const Trial &trial) {
+    std::string mean = trial.mean == 0 ? "" : llvm::formatv("{0:f2}", trial.mean).str();
+    return llvm::formatv("{0,12:f2} {1}{2,9:f3}  ", trial.microseconds,
+                         hasMeans ? llvm::formatv("{0,9} ", mean).str() : "",
+                         found.start.microseconds / trial.microseconds)
+        .str();
+  };
+  out << llvm::formatv("{0,12} {1}{2,9}  schedule (predicted; | begins a cluster, + a joined one, ! raises priority)\n",
+                       "us", hasMeans ? "  varied " : "", "to start");
   for (size_t index : llvm::ArrayRef(found.ranking).take_front(kShown)) {
     const Trial &trial = found.trials[index];
-    out << llvm::formatv("{0,12:f2} {1,9:f3}  {2}\n", trial.microseconds,
-                         found.start.microseconds / trial.microseconds, oneLine(trial));
+    out << numbers(trial) << oneLine(trial) << '\n';
   }
-  out << llvm::formatv("{0,12:f2} {1,9:f3}  the start\n", found.start.microseconds, 1.0);
+  out << numbers(found.start) << "the start\n";
 }
 
 static std::string scheduleFile(const TuneRequest &request, const Found &found) {
@@ -153,6 +161,8 @@ static std::string scheduleFile(const TuneRequest &request, const Found &found) 
                                    found.start.microseconds / best.microseconds, summary(found),
                                    request.options.seed);
   text += request.sizes.empty() ? "" : "; " + llvm::join(request.sizes, ", ");
+  if (!request.variants.empty())
+    text += llvm::formatv("; {0:f2} us by the mean of {1}", best.mean, llvm::join(request.variants, ", "));
   if (best.kvTile != 0)
     text += "; compile it with --kv-tile " + std::to_string(best.kvTile);
   return text + ".\n" + best.schedule;
@@ -189,6 +199,13 @@ Status hocketc::runTune(TuneRequest request, std::string_view text, std::string_
   request.options.preview = [&](const attention::CompiledKernel &kernel) {
     return previewMicroseconds(kernel, *sizes);
   };
+  for (const std::string &parameter : request.variants) {
+    if (Status status = checkTimeParameter(parameter); !status.ok())
+      return invalidInput("option '--tune-vary': " + status.error().message);
+    request.options.variants.push_back([&sizes, parameter](const attention::CompiledKernel &kernel) {
+      return predictMicroseconds(kernel, *sizes, parameter);
+    });
+  }
   Result<Found> found = tuneSchedule(text, name, cost, request.options);
   reporter->reset();
   if (!found.ok())

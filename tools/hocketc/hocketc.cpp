@@ -127,6 +127,10 @@ static cl::list<int64_t> tuneWorkgroups("tune-workgroups", cl::value_desc("N"), 
 static cl::opt<unsigned> tuneThreads("tune-threads", cl::value_desc("N"), cl::init(0),
                                      cl::cat(category),
                                      cl::desc("With --tune: host threads (default: all cores)"));
+static cl::list<std::string>
+    tuneVary("tune-vary", cl::value_desc("key=value"), cl::CommaSeparated, cl::cat(category),
+             cl::desc("With --tune: parameters of the cycle model (hocket-run time-parameters); the best are timed again "
+                      "with each, and the best by the mean is written"));
 static cl::opt<std::string>
     tuneJournal("tune-journal", cl::value_desc("file"), cl::cat(category),
                 cl::desc("With --tune: keep what was tried there, and go on where it ends"));
@@ -302,7 +306,7 @@ static Status runTune(const Request &request) {
                         std::string(toString(request.from)) + "' has none left");
   if (!(tuneSeconds >= 0))
     return invalidInput("option '--tune-seconds' is not a number from 0; 0 is no limit");
-  hocketc::TuneRequest wanted{request.input, request.output, tuneJournal, tuneSizes, {}};
+  hocketc::TuneRequest wanted{request.input, request.output, tuneJournal, tuneSizes, tuneVary, {}};
   wanted.options.compile = request.options;
   wanted.options.seed = tuneSeed;
   wanted.options.candidates = tuneCandidates;
@@ -368,7 +372,7 @@ static int runDriver(int argc, char **argv) {
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
            std::addressof(tuneSizes), &tuneCandidates, &tuneSeconds, &tuneSeed,
            std::addressof(tuneWaves), std::addressof(tuneKvTiles),
-           std::addressof(tuneWorkgroups), &tuneThreads,
+           std::addressof(tuneWorkgroups), std::addressof(tuneVary), &tuneThreads,
            &tuneJournal}) // a list's own & is of its values
     if (option->getNumOccurrences())
       return fail(invalidInput("--" + option->ArgStr.str() + " needs --tune"));

@@ -42,6 +42,7 @@ struct Trial {
   double microseconds = 0; ///< predicted, of `Outcome::Timed`
   double preview = 0;      ///< microseconds of the preview, if there was one
   std::string message;     ///< why it has none
+  double mean = 0;         ///< geometric, of `microseconds` and each of `Options::variants`; of finalists
 };
 
 struct Options {
@@ -64,6 +65,10 @@ struct Options {
   /// Of a smaller problem, that takes less time to find: who is slower there than the best, by more than what its begin
   /// and end may make of it, is not timed. None, or 0 microseconds: all are.
   Cost preview;
+  /// The cost under other assumptions: another value of what a cycle model does not know for sure, another problem. The
+  /// best `finalists` trials that differ in cost are timed under each of them at the end, and ranked by the mean of all.
+  std::vector<Cost> variants;
+  unsigned finalists = 16;
   /// Trials of an earlier run with the same text, target and cost, which are not made again.
   std::vector<Trial> known;
   /// Told of each new trial, in order, from the calling thread. An error ends the search.
@@ -73,7 +78,8 @@ struct Options {
 struct Found {
   Trial start;               ///< the schedule that the search began with
   std::vector<Trial> trials; ///< all, in the order in which they were made
-  /// The numbers of those that have a cost, best first; the earlier of two that are equal.
+  /// The numbers of those that have a cost, best first; the earlier of two that are equal. Finalists by their means, in
+  /// front of all others.
   std::vector<size_t> ranking;
 };
 
@@ -92,8 +98,13 @@ struct Sizes {
 
 /// The time of the whole grid on the model, with tensors of zeros. Errors: an extent without a value, or a value of
 /// what the kernel does not have (InvalidInput, names it); what the kernel's requirements exclude; what the simulator
-/// says.
-Result<double> predictMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes);
+/// says. `parameter`: one of the cycle model's with another value, "trans.cycles=4"; "": none (InvalidInput names those
+/// that there are).
+Result<double> predictMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes,
+                                   std::string_view parameter = "");
+
+/// Whether `parameter` is one of the cycle model's with a value (InvalidInput).
+Status checkTimeParameter(std::string_view parameter);
 
 /// The same on a smaller problem, for `Options::preview`: a quarter of the length of the known extents along which loops
 /// over tiles go ("seq_q", "seq_kv", "k") and four times the heads. 0 where these are short already.

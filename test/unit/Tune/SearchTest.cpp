@@ -4,6 +4,8 @@
 #include "gtest/gtest.h"
 
 #include <atomic>
+#include <cmath>
+#include <set>
 
 using namespace hocket;
 using namespace hocket::tune;
@@ -120,6 +122,37 @@ TEST(Search, WorkgroupsAreChosen) {
   }
   EXPECT_GT(two, 0u);
   EXPECT_LT(two, 15u);
+}
+
+/// Of the best, who is best by the mean of the cost and its variants comes first.
+TEST(Search, FinalistsAreRankedByTheirMeans) {
+  Options options = few(2);
+  options.candidates = 12;
+  auto plain = tuneSchedule(kAttention, "text", codeSize, options);
+  ASSERT_TRUE(plain.ok()) << plain.error().message;
+  // The smaller, the slower, and by more than what the size says.
+  auto inverse = [](const attention::CompiledKernel &kernel) { return Result<double>(1e18 / std::pow(kernel.codeObject.size(), 3)); };
+  options.variants = {inverse};
+  options.finalists = 3;
+  auto found = tuneSchedule(kAttention, "text", codeSize, options);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  ASSERT_EQ(found->ranking.size(), plain->ranking.size());
+  std::set<double> costs;
+  for (size_t i = 0; i != found->ranking.size(); ++i) {
+    const Trial &trial = found->trials[found->ranking[i]];
+    EXPECT_EQ(trial.mean != 0, i < 3) << i;
+    if (i < 3) {
+      costs.insert(trial.microseconds);
+      EXPECT_NEAR(trial.mean, std::sqrt(1e18 / std::pow(trial.microseconds, 2)), 1e-6 * trial.mean);
+    }
+  }
+  EXPECT_EQ(costs.size(), 3u);
+  EXPECT_EQ(*costs.begin(), plain->trials[plain->ranking.front()].microseconds);
+  EXPECT_EQ(*costs.rbegin(), found->trials[found->ranking.front()].microseconds);
+  options.variants = {[](const attention::CompiledKernel &) { return Result<double>(invalidInput("unknown")); }};
+  auto failed = tuneSchedule(kAttention, "text", codeSize, options);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().message, "unknown");
 }
 
 TEST(Search, OtherSeedOtherTrials) {
