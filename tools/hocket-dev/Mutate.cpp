@@ -13,6 +13,7 @@
 #include "ProblemRunner.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
+#include "Simulator/Check/ReadLoads.h"
 #include "Simulator/Trace.h"
 #include "Target/AMDGPU/Mutation.h"
 
@@ -40,6 +41,9 @@ struct Outcome {
 };
 
 constexpr unsigned defaultInterleavings = 4;
+/// Beside the reasons that the machine code has (Mutation.h): of a load to LDS whose slot is another one, in whose runs
+/// nothing that the original brought was read, and nothing shows.
+constexpr llvm::StringLiteral kNobodyReads = "load to LDS that nobody reads";
 
 /// One problem that every mutant has to run whose instruction it executes.
 struct Trial {
@@ -47,6 +51,7 @@ struct Trial {
   uint64_t instructions = 0; ///< of all waves of the original
   uint64_t instructionLimit = 0;
   std::set<uint64_t> executed; ///< addresses, under any of the interleavings
+  std::set<uint64_t> read;     ///< loads to LDS that brought what somebody read
 };
 
 /// What the command line asks for.
@@ -87,6 +92,7 @@ private:
   void chooseSample(uint64_t count);
   std::string patched(const Mutant &mutant) const;
   std::vector<const Trial *> trialsThatReach(const Mutant &mutant) const;
+  bool nobodyReads(const Mutant &mutant, llvm::ArrayRef<const Trial *> reaching) const;
   Result<Outcome> judge(const Mutant &mutant);
 
   runtime::Device &device;
@@ -141,6 +147,15 @@ Status Mutation::measure(Trial &trial) {
   trial.instructions = outcome->waveInstructions;
   trial.instructionLimit = 2 * trial.instructions + 10000;
   trial.executed = executed.addresses();
+  sim::ReadLoads read(kernel.manifest.kernel, kernel.manifest.target);
+  watched = sim::createDevice(&read.instrument(), kernel.manifest.target);
+  outcome = trial.run(*watched, std::as_bytes(std::span(kernel.codeObject)), all);
+  if (!outcome.ok())
+    return outcome.error();
+  Result<std::set<uint64_t>> addresses = read.addresses();
+  if (!addresses.ok())
+    return addresses.error();
+  trial.read = *std::move(addresses);
   return Status::success();
 }
 
@@ -233,6 +248,14 @@ std::vector<const Trial *> Mutation::trialsThatReach(const Mutant &mutant) const
   return reaching;
 }
 
+/// Whether it goes elsewhere with what a load to LDS brings and nobody reads: behind the last tile, or one that nobody
+/// sees.
+bool Mutation::nobodyReads(const Mutant &mutant, llvm::ArrayRef<const Trial *> reaching) const {
+  return mutant.isLoadToLds && llvm::none_of(reaching, [&](const Trial *trial) {
+    return trial->read.contains(code.address + mutant.offset);
+  });
+}
+
 Result<Outcome> Mutation::judge(const Mutant &mutant) {
   Outcome outcome;
   outcome.mutant = mutant;
@@ -256,8 +279,8 @@ Result<Outcome> Mutation::judge(const Mutant &mutant) {
       outcome.by += ", although proven equivalent: " + *reason;
     return outcome;
   }
-  outcome.by = *reason;
-  outcome.verdict = reason->empty() ? Outcome::Missed : Outcome::Equivalent;
+  outcome.by = reason->empty() && nobodyReads(mutant, reaching) ? kNobodyReads.str() : *reason;
+  outcome.verdict = outcome.by.empty() ? Outcome::Missed : Outcome::Equivalent;
   return outcome;
 }
 

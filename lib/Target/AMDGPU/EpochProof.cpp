@@ -3,7 +3,7 @@
 // It does not where the first has nothing in it but loads of registers, or the second nothing with LDS, so that to join
 // the two joins nothing; or where each wave makes all accesses of both, at addresses that follow from its work-items
 // alone, so that a run without conflicts speaks for all: one of whole tiles, since what a descriptor cuts off is not
-// written. That the epochs of other waves do not shift against it, and that global memory is not shared, is for the
+// written. Loads to LDS that are in flight all the while it does not order either. That the epochs of other waves do not shift against it, and that global memory is not shared, is for the
 // checked runs to say.
 #include "Target/AMDGPU/CodeFlow.h"
 
@@ -134,15 +134,22 @@ bool CodeFlow::fixedEpochs(size_t barrier) const {
   const std::set<size_t> first = between(waysOf(nodes[barrier].previous), /*forward=*/false, entry, begins);
   const std::set<size_t> second = between(behind, /*forward=*/true, entry, ends);
   std::vector<size_t> starts;
+  bool isQuiet = true;
   for (size_t begin : begins) {
     if (!isBarrier(begin)) {
       starts.push_back(begin);
       continue;
     }
-    if (!alwaysFewer(begin, Vector, 0) || !alwaysFewer(begin, LdsAndScalar, 0))
+    isQuiet &= alwaysFewer(begin, Vector, 0);
+    if (!alwaysFewer(begin, LdsAndScalar, 0))
       return false;
     llvm::append_range(starts, nodes[begin].next);
   }
+  // What is in flight where the first begins is so where it ends, unless it is waited for: the barrier orders nothing of
+  // it.
+  auto waits = [&](size_t at) { return nodes[at].limit[Vector] < 64; };
+  if (!isQuiet && llvm::any_of(first, waits))
+    return false;
   auto isMadeAndFixed = [&](size_t at, bool isFirst) {
     std::set<size_t> around;
     between(isFirst ? starts : behind, /*forward=*/true, at, around);

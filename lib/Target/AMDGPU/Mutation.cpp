@@ -67,6 +67,7 @@ private:
     Mutant mutant;
     mutant.kind = kind;
     mutant.instruction = index;
+    mutant.isLoadToLds = opcodes.kind(code[index].opcode()) == InstructionClass::LdsDma;
     mutant.offset = code[index].address - kernel.address;
     for (size_t at = 0; at < bytes.size();) {
       Result<Instruction> decoded =

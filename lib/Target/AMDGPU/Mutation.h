@@ -35,6 +35,7 @@ struct Mutant {
   uint64_t offset = 0;        ///< of the changed bytes from the kernel's entry
   std::vector<uint8_t> bytes; ///< what stands there instead
   std::string before, after;  ///< as the assembler reads them
+  bool isLoadToLds = false;   ///< the instruction is one
 };
 
 /// All mutants of a kernel, in the order of its code. Fails where the code cannot be decoded or control flow cannot be

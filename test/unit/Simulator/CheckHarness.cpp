@@ -56,7 +56,7 @@ CheckRun test::runChecked(const std::string &assembly, CheckOptions options) {
   context.privateBytes = 64;
   context.instructionLimit = 10000;
   context.seed = options.seed;
-  context.instrument = &checker;
+  context.instrument = options.instrument ? options.instrument : &checker;
   {
     Workgroup group(context);
     for (unsigned i = 0; i < options.workgroups; ++i) {

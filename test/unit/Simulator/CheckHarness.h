@@ -27,6 +27,7 @@ struct CheckOptions {
   uint64_t seed = 0;
   std::vector<int32_t> content = {};             ///< the memory begins with it; the rest is zero
   std::vector<runtime::NumberList> lists = {};   ///< addresses count from the memory's beginning
+  Instrument *instrument = nullptr;              ///< watches in the place of the checks; the kernel is called "test"
 };
 
 struct CheckRun {
