@@ -9,8 +9,8 @@
 //   steady      the loop, unrolled; slots are constants where the unrolling allows. With `masks_apart` up to three, one
 //               behind the other: for the tiles that masks may cut at the begin, for those between, without masks, and
 //               for those at the end
-//   remainder   the iterations that are left over from unrolling; a loop, or a branch where one is
-//               left at most; slots at run time
+//   remainder   the iterations that are left over from unrolling; a loop with slots at run time, or branches where two
+//               are left at most
 //   last        the iteration in which the last tile is needed first; straight-line, in one branch
 //               with steady and remainder, since the prologue may have done it
 //   epilogue    iterations in which some steps have run out of tiles; straight-line, each one cluster where nobody meets
@@ -48,12 +48,16 @@ using namespace hocket::tile;
 
 /// Iterations that may have loops of their own for their masks' sake.
 static constexpr int64_t kMostCutTurns = 64;
+/// So many iterations that are left over from unrolling are branches, more a loop.
+static constexpr int64_t kMostPeeled = 2;
 
 namespace {
 /// Some of the steady iterations, in a loop of their own or not.
 struct SteadyPart {
   TileMargins further;        ///< how many others come before and after, at least
   bool isMostlyWhole = false; ///< whether masks that reach only some tiles from one end cut few of them
+  /// Of one iteration by itself: how many are behind the last whole pass through the unrolled loop, where that is known.
+  std::optional<int64_t> behindPass = {};
 };
 
 class LoopEmitter {
@@ -82,8 +86,8 @@ private:
   TileMargins cutTurns() const;
   void emitSteadyApart(ImplicitLocOpBuilder &builder, Value turns, Value end, int64_t unroll, TileMargins cut);
   void emitRemainder(ImplicitLocOpBuilder &builder, Value first, Value end);
-  Operation *emitLastOfPair(ImplicitLocOpBuilder &builder, Value first, Value end,
-                            ArrayRef<Version> carried, ValueRange inits);
+  Operation *emitFewIterations(ImplicitLocOpBuilder &builder, Value first, Value end,
+                               ArrayRef<Version> carried, ValueRange inits, int64_t behindPass);
   Operation *emitRest(ImplicitLocOpBuilder &builder, Value first, Value end,
                       ArrayRef<Version> carried, ValueRange inits);
   void yieldVersions(ImplicitLocOpBuilder &builder, ArrayRef<Version> carried);
@@ -345,9 +349,11 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
       return addConstant(b, induction, base + offset);
     };
     copy.slot = [&](int64_t offset, int64_t depth) -> std::optional<int64_t> {
-      if (unroll % depth != 0)
-        return std::nullopt;
-      return (base + offset) % depth;
+      if (unroll % depth == 0)
+        return (base + offset) % depth;
+      if (part.behindPass && model.unroll() % depth == 0)
+        return (base + offset + *part.behindPass) % depth;
+      return std::nullopt;
     };
     copy.valid = [](int64_t) { return true; };
     copy.tilesBefore = [&](int64_t offset) { return base + offset + part.further.before; };
@@ -485,8 +491,8 @@ void LoopEmitter::emitRemainder(ImplicitLocOpBuilder &builder, Value first, Valu
     inits.push_back(value);
   }
   OpBuilder::InsertionGuard guard(builder);
-  Operation *emitted = model.unroll() == 2 ? emitLastOfPair(builder, first, end, carried, inits)
-                                           : emitRest(builder, first, end, carried, inits);
+  Operation *emitted = model.unroll() <= kMostPeeled + 1 ? emitFewIterations(builder, first, end, carried, inits, 0)
+                                                         : emitRest(builder, first, end, carried, inits);
   iterations.versions.clear();
   for (auto [version, value] : llvm::zip_equal(carried, emitted->getResults()))
     iterations.versions[version] = value;
@@ -499,16 +505,32 @@ void LoopEmitter::yieldVersions(ImplicitLocOpBuilder &builder, ArrayRef<Version>
   scf::YieldOp::create(builder, next);
 }
 
-/// What is left over from pairs is one at most: a branch, for a loop would count for turns that
-/// never come.
-Operation *LoopEmitter::emitLastOfPair(ImplicitLocOpBuilder &builder, Value first, Value end,
-                                       ArrayRef<Version> carried, ValueRange inits) {
+/// What is left over from pairs is one at most, two from threes: branches, for a loop would count for turns that never
+/// come, and look for slots that are known.
+Operation *LoopEmitter::emitFewIterations(ImplicitLocOpBuilder &builder, Value first, Value end,
+                                          ArrayRef<Version> carried, ValueRange inits, int64_t behindPass) {
   Value left = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, first, end);
   auto branch = scf::IfOp::create(builder, inits.getTypes(), left, /*withElse=*/true);
   enter(builder, branch.elseBlock());
   yieldVersions(builder, carried);
   enter(builder, branch.thenBlock());
-  emitSteadyCopies(builder, first, /*unroll=*/1);
+  SteadyPart part;
+  if (model.unroll() > 2)
+    part.behindPass = behindPass;
+  emitSteadyCopies(builder, first, /*unroll=*/1, part);
+  if (behindPass + 2 < model.unroll()) {
+    SmallVector<Value> soFar;
+    for (const Version &version : carried)
+      soFar.push_back(iterations.versions.find(version)->second);
+    OpBuilder::InsertionGuard guard(builder);
+    Operation *further =
+        emitFewIterations(builder, addConstant(builder, first, 1), end, carried, soFar, behindPass + 1);
+    builder.setInsertionPointAfter(further);
+    for (auto [version, value] : llvm::zip_equal(carried, further->getResults()))
+      iterations.versions[version] = value;
+    yieldVersions(builder, carried);
+    return branch;
+  }
   yieldVersions(builder, carried);
   return branch;
 }
