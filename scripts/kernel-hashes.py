@@ -25,6 +25,8 @@ ATTENTION = ROOT / "kernels" / "attn" / "fmha_fwd_d128_bf16_causal.mlir"
 GEMM = ROOT / "kernels" / "tile" / "gemm_bf16.mlir"
 # For LDS transfers that gfx950 alone has, respectively gfx942's way round them.
 CHIP_OF_SCHEDULE = {"register_pipeline": "gfx942", "register_pipeline_deep": "gfx942"}
+# Whose rings of larger tiles do not fit into LDS.
+KEYS_OF_SCHEDULE = {"both_products_streamed": 32}
 
 
 def run(*command):
@@ -49,7 +51,8 @@ def scheduled(compiler, directory, source, schedule):
     chip = CHIP_OF_SCHEDULE.get(schedule, "gfx950")
     name = f"{chip}/{source.stem}/{schedule}"
     out = directory / f"{source.stem}-{schedule}.hsaco"
-    run(compiler, source, f"--schedule={schedule}", f"--target={chip}", "-o", out)
+    keys = [f"--kv-tile={KEYS_OF_SCHEDULE[schedule]}"] if schedule in KEYS_OF_SCHEDULE else []
+    run(compiler, source, f"--schedule={schedule}", f"--target={chip}", *keys, "-o", out)
     return {name: hash_of(out)}
 
 

@@ -25,12 +25,14 @@ DUAL_WAVE_128 = """64x64 256x128 256x192 256x256 256x320 256x384 256x448 256x512
     33x97 33x128 33x192 33x256 225x512 225x576 256x270 512x530 300x300 512x512 40x1000
     200x450,batch=2,heads=2,kv-heads=1 1x1,batch=2,heads=4,kv-heads=2
     64x128,data=rising 64x192,data=rising 64x256,data=rising 256x256,data=rising 256x512,data=rising 256x576,data=rising
-    33x320,data=rising 100x333,data=rising"""
+    33x320,data=rising 100x333,data=rising 64x128,data=large 64x192,data=large 64x256,data=large 256x512,data=large
+    256x576,data=large 100x333,data=large 256x704,data=large"""
 # The diagonal cuts the first tile and those behind it.
 PRELOAD = DUAL_WAVE_128 + " 256x330 256x390 256x460 256x520"
 # Tiles of 32 keys.
 SHORT_TILES = PRELOAD + """ 128x32 128x96 128x160 128x224 128x288 128x352 128x416 128x480 128x544 33x40 64x32,data=rising
-    64x96,data=rising 64x160,data=rising 64x224,data=rising 64x288,data=rising 64x352,data=rising"""
+    64x96,data=rising 64x160,data=rising 64x224,data=rising 64x288,data=rising 64x352,data=rising 64x32,data=large
+    64x96,data=large 64x160,data=large 64x224,data=large 64x288,data=large 64x352,data=large"""
 # Tiles of 128 keys.
 DUAL_WAVE_64 = """40x300 257x700,heads=2,kv-heads=1,data=rising 100x60,batch=2 225x128 225x256 225x384 225x512 225x640
     225x1024 225x1152"""
@@ -44,6 +46,9 @@ READ_AHEAD_256 = """32x32 128x32 128x64 128x96 128x128 128x160 128x192 128x224 1
     150x150 128x150 128x135 128x170 128x200 40x500 100x333 32x64,data=rising 32x96,data=rising 32x128,data=rising
     128x256,data=rising 128x288,data=rising 33x160,data=rising 128x128,data=rising 100x333,data=rising
     100x225,batch=2,heads=2,kv-heads=1"""
+# With rows that see no key at all.
+TWICE = READ_AHEAD_256 + """ 40x100,scale=-0.1 40x9 40x352,data=rising 300x33 300x33,data=rising 100x333,data=large
+    128x288,data=large 128x320,data=large 128x256,data=large 40x64,data=large 40x96,data=large"""
 REGISTER_PIPELINE = """100x31 128x32 128x64 70x130,heads=2,kv-heads=1,data=rising 130x330 33x500,data=rising 97x128"""
 REGISTER_PIPELINE_CAUSAL = REGISTER_PIPELINE + " 300x300 300x100 97x256 97x32"
 SMALL_HEADS = """40x300 130x450,heads=2,kv-heads=1,data=rising 128x512 128x448 100x60 128x64 128x128 128x192
@@ -164,7 +169,7 @@ def forward_runs():
     for mask in ("none", "causal"):
         for kernel in ("dual_wave_w4", "double_buffer", "double_buffer_w4", "sequential"):
             yield f"{kernel}-d128-{mask}", f"--kernel fmha_fwd_{kernel}", mask, DUAL_WAVE_128
-        for kernel in ("lone_wave", "lone_wave_streamed"):
+        for kernel in ("lone_wave", "lone_wave_spread", *(["lone_wave_streamed"] if mask == "causal" else [])):
             yield f"{kernel}-d128-{mask}", f"--kernel fmha_fwd_{kernel}", mask, PRELOAD
         yield f"both_products_joined-d128-{mask}", "--kernel fmha_fwd_both_products_joined", mask, SHORT_TILES
         yield f"both_products-d128-{mask}", "--schedule both_products --kv-tile 32", mask, SHORT_TILES
@@ -179,9 +184,11 @@ def forward_runs():
                SMALL_HEADS_CAUSAL if mask == "causal" else SMALL_HEADS)
     yield "streamed_twice-d256-none", "--kernel fmha_fwd_streamed_twice --head-dim 256", "none", (
         READ_AHEAD_256 + " 40x100,scale=-0.1 40x9 40x352,data=rising")
-    # With rows that see no key at all.
-    yield "spread_twice-d256-causal", "--kernel fmha_fwd_spread_twice_causal --head-dim 256", "causal", (
-        READ_AHEAD_256 + " 40x100,scale=-0.1 40x9 40x352,data=rising 300x33 300x33,data=rising")
+    for mask in ("none", "causal"):
+        yield f"products_apart-d192-{mask}", "--kernel fmha_fwd_products_apart --head-dim 192", mask, TWICE
+    yield ("both_products_streamed-d192-none", "--kernel fmha_fwd_both_products_streamed --head-dim 192", "none", TWICE)
+    for head in (192, 256):
+        yield (f"halves_twice-d{head}-causal", f"--kernel fmha_fwd_halves_twice_causal --head-dim {head}", "causal", TWICE)
     for head in (72, 96):
         yield f"any_head-d{head}-causal", f"--kernel fmha_fwd_any_head --head-dim {head}", "causal", ANY_HEAD
     pipeline = "--arch gfx942 --kernel fmha_fwd_register_pipeline"
@@ -271,12 +278,17 @@ def options_of(problem):
     return options
 
 
+# What leaves no registers for LSE.
+WITHOUT_LSE = "fmha_fwd_products_apart"
+
+
 def runs(build, directory):
     """Of each run: its name, commands that come first, and the command to which problems are added."""
     program = str(build / "bin" / "hocket-dev")
     for name, options, mask, problems in [*forward_runs(), *modified_runs(), *append_runs(), *work_runs()]:
         causal = ["--causal"] if mask == "causal" else []
-        yield name, [], [program, "mutate", "--lse", *options.split(), *causal], problems
+        lse = [] if WITHOUT_LSE in options else ["--lse"]
+        yield name, [], [program, "mutate", *lse, *options.split(), *causal], problems
     for name, options, mask, problems in backward_runs():
         causal = ["--causal"] if mask == "causal" else []
         yield name, [], [program, "mutate", "fmha-bwd", "--heads", "2", "--kv-heads", "1", *options.split(),

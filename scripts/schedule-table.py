@@ -12,6 +12,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Whose rings of larger tiles do not fit into LDS.
+KEYS = {"both_products_streamed": ["--kv-tile", "32"]}
 PROBLEM = ["--seq-q", "256", "--seq-kv", "2048", "--dtype", "bf16", "--data", "equal"]
 
 
@@ -32,7 +34,7 @@ def row(tool, schedule, *options):
     per_tile = [steady[key] / tiles for key in
                 ("mfma", "trans", "valu", "lds_read", "lds_dma", "barrier", "waits", "nop_wait_states", "salu")]
     drains = sum("vmcnt(0)" in wait for wait in steady["wait_counts"]) / tiles
-    name = f"`{schedule}`" + "".join(f" `{option}`" for option in options)
+    name = f"`{schedule}`" + (f" `{' '.join(options)}`" if options else "")
     cells = [name, f"{tiles:g}", *(f"{value:g}" for value in per_tile), f"{drains:g}",
              f"{steady['vgpr']} + {steady['agpr']}", str(steady["lds_bytes"]),
              f"{timed['cycles'] / tiles:.0f}", f"{100 * timed['busy']['matrix']:.1f}%"]
@@ -53,7 +55,7 @@ def main():
     print("| " + " | ".join(titles) + " |")
     print("|" + " --- |" * len(titles))
     for name in names:
-        print(row(tool, name))
+        print(row(tool, name, *KEYS.get(name, [])))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,10 @@
-// streamed_twice for heads of 256 whose kernels keep more rows' numbers, with a causal mask and LSE: the reads of the
-// second product are spread over it rather than in front of each of its instructions, which takes four registers less,
-// and both tiles are fetched beneath the first product, which LDS is idle beneath once its operand is read.
+// Heads of 192 and 256 beneath a causal mask, with LSE, for two workgroups of four waves on a compute unit: a product in a
+// cluster of its own with half of the softmax each, operands read right in front of it, so that waves of both workgroups
+// multiply and settle their rows by turns. V is fetched beneath neither, K beneath the second. Tiles of 32 keys.
 //
-// docs/notes/2026-11-26-streamed-twice-causal.md has figures.
-tile.schedule @spread_twice unroll(2) waves(4) workgroups(2) {
-  tile.cluster compute interleave("stream") { fetch_k(+1) fetch_v(0) read_k(0) qk(0) }
-  tile.cluster compute priority(1) interleave("across spread") {
-    mask(0) tail(-1) settle(0) head(0) read_v(-1) pv(-1)
-  }
-  tile.cluster joined memory { rescale(0) }
+// Found by hocketc --tune (scripts/tune-schedules.py); docs/notes/2026-11-26-heads-of-192.md has figures.
+tile.schedule @halves_twice unroll(2) waves(4) workgroups(2) {
+  tile.cluster memory { fetch_v(0) }
+  tile.cluster compute interleave("stream") { settle(-1) rescale(-1) read_k(0) qk(0) head(-1) }
+  tile.cluster compute interleave("stream") { mask(0) fetch_k(+2) tail(-1) read_v(-1) pv(-1) }
 }

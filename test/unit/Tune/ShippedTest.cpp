@@ -64,4 +64,5 @@ INSTANTIATE_TEST_SUITE_P(Tune, ShippedCandidate,
                                          Shipped{"both_products_joined", 128, 32}, Shipped{"lone_wave", 128, 64},
                                          Shipped{"lone_wave_streamed", 128, 64}, Shipped{"lone_wave_spread", 256, 32},
                                          Shipped{"read_ahead", 256, 32}, Shipped{"streamed_twice", 256, 32},
-                                         Shipped{"spread_twice", 256, 32}, Shipped{"preload_1", 128, 64}));
+                                         Shipped{"halves_twice", 256, 32}, Shipped{"products_apart", 192, 32},
+                                         Shipped{"both_products_streamed", 192, 32}, Shipped{"preload_1", 128, 64}));
