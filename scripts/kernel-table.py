@@ -32,8 +32,8 @@ Made by `scripts/kernel-table.py`; do not edit.
 
 ## What ships
 
-What `hocketc --report` says of the kernels of `kernels/registry.json` with LSE, for the heads that each lists, and of
-matrix products. Kernels for other multiples of 8 are compiled when they are asked for. None spills: the compiler
+What `hocketc --report` says of the kernels of `kernels/registry.json` for the heads that each lists, with LSE where they
+write it, and of matrix products. Kernels for other multiples of 8 are compiled when they are asked for. None spills: the compiler
 refuses a kernel that would.
 """
 
@@ -83,9 +83,10 @@ def describe(entry, dim, dim_v, dtype, mask):
     if role == "combine":
         return f"attn.combine @kernel element_type({TYPES[dtype]}) head_dim({dim}) lse waves({entry['waves']})\n", []
     split = "split" if role == "slices" else ""
+    lse = "lse" if True in entry["lse"] else ""
     options = [f"--schedule={entry['schedule']}"]
     options += [f"--{option}={entry[key]}" for option, key in (("waves", "waves"), ("kv-tile", "kv_tile")) if entry[key]]
-    return (f"attn.forward @kernel element_type({TYPES[dtype]}) head_dim({dim}) head_dim_v({dim_v}) mask({mask}) lse {split} "
+    return (f"attn.forward @kernel element_type({TYPES[dtype]}) head_dim({dim}) head_dim_v({dim_v}) mask({mask}) {lse} {split} "
             f"block_order({entry['block_order']})\n"), options
 
 

@@ -68,7 +68,7 @@ SEARCHES = {
         kernel(256, "causal", lse=True), SIZE.format(2048, 8), "read_ahead",
         ["--waves=4", "--tune-kv-tiles=32,64", "--tune-candidates=400"], (("lone_wave_spread", "--kv-tile=32"),)),
     "lone_wave_streamed": Search(
-        kernel(128, "causal"), SIZE.format(2048, 16), "lone_wave",
+        kernel(128, "causal"), SIZE.format(2048, 32), "lone_wave",
         ["--waves=4", "--tune-workgroups=1,2", "--tune-candidates=300"], (("lone_wave_streamed",),),
         ("--kv-tile=64", "--block-order=paired")),
     "streamed_twice": Search(

@@ -83,8 +83,9 @@ class Trial:
     message: str
     microseconds: Optional[float]
     kv_tile: Optional[int]
+    mean: Optional[float]
     def __init__(
-        self, schedule: str, outcome: str, microseconds: float, message: str, kv_tile: int = 0
+        self, schedule: str, outcome: str, microseconds: float, message: str, kv_tile: int = 0, mean: float = 0
     ) -> None: ...
 
 class Tuning:
@@ -129,5 +130,6 @@ def tune(
     seconds: Optional[float] = None,
     seed: int = 0,
     threads: Optional[int] = None,
+    vary: Sequence[str] = (),
     progress: Optional[Callable[[int, float], Any]] = None,
 ) -> Tuning: ...

@@ -10,7 +10,7 @@
 //               behind the other: for the tiles that masks may cut at the begin, for those between, without masks, and
 //               for those at the end
 //   remainder   the iterations that are left over from unrolling; a loop with slots at run time, or branches where two
-//               are left at most
+//               are left at most (in persistent kernels one)
 //   last        the iteration in which the last tile is needed first; straight-line, in one branch
 //               with steady and remainder, since the prologue may have done it
 //   epilogue    iterations in which some steps have run out of tiles; straight-line, each one cluster where nobody meets
@@ -48,8 +48,6 @@ using namespace hocket::tile;
 
 /// Iterations that may have loops of their own for their masks' sake.
 static constexpr int64_t kMostCutTurns = 64;
-/// So many iterations that are left over from unrolling are branches, more a loop.
-static constexpr int64_t kMostPeeled = 2;
 
 namespace {
 /// Some of the steady iterations, in a loop of their own or not.
@@ -491,8 +489,11 @@ void LoopEmitter::emitRemainder(ImplicitLocOpBuilder &builder, Value first, Valu
     inits.push_back(value);
   }
   OpBuilder::InsertionGuard guard(builder);
-  Operation *emitted = model.unroll() <= kMostPeeled + 1 ? emitFewIterations(builder, first, end, carried, inits, 0)
-                                                         : emitRest(builder, first, end, carried, inits);
+  // The second branch wants a register or two, which persistent kernels have use for themselves.
+  bool isPersistent = loop->getParentOfType<KernelOp>()->hasAttr(kPersistentAttr);
+  Operation *emitted = model.unroll() <= (isPersistent ? 2 : 3)
+                           ? emitFewIterations(builder, first, end, carried, inits, 0)
+                           : emitRest(builder, first, end, carried, inits);
   iterations.versions.clear();
   for (auto [version, value] : llvm::zip_equal(carried, emitted->getResults()))
     iterations.versions[version] = value;

@@ -188,15 +188,26 @@ tile.kernel @pairs_left(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950"
 
 // -----
 
-// Of threes two may be left over: a loop.
+// Of threes two may be left over: two branches, one in the other, whose slots are known.
 tile.schedule @threes unroll(3) {
-  tile.cluster compute { fetch(+1) read(0) }
+  tile.cluster compute { fetch(+2) read(0) }
 }
 // CHECK-LABEL: tile.kernel @threes_left
 // CHECK: scf.while
-// CHECK: scf.for
+// CHECK: } else {
+// CHECK-NOT: scf.for
+// CHECK: %[[LEFT:.*]] = arith.cmpi slt, %[[FIRST:.*]], %[[END:.*]] : i32
+// CHECK-NEXT: scf.if %[[LEFT]] {
+// CHECK-NOT: arith.rem
 // CHECK: tile.step @fetch
 // CHECK: tile.step @read
+// CHECK: %[[SECOND:.*]] = arith.addi %[[FIRST]],
+// CHECK-NEXT: %[[MORE:.*]] = arith.cmpi slt, %[[SECOND]], %[[END]] : i32
+// CHECK-NEXT: scf.if %[[MORE]] {
+// CHECK-NOT: arith.rem
+// CHECK: tile.step @fetch
+// CHECK: tile.step @read
+// CHECK: } else {
 tile.kernel @threes_left(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
   %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   tile.for_tiles %t = 0 to %n schedule(@threes) {
