@@ -152,7 +152,7 @@ void CodeFlow::threadBranches() {
       if (before + 1 != first || nodes[before].next.size() != 1 || nodes[before].kind != InstructionClass::Salu)
         break;
       first = before;
-      if (!decision && writes(first, RegisterFile::Scalar, kVcc))
+      if (!decision && (writes(first, RegisterFile::Scalar, kVcc) || writes(first, RegisterFile::Scalar, kVcc + 1)))
         decision = first;
     }
     if (!decision || nodes[first].previous.size() < 2)
@@ -164,7 +164,8 @@ void CodeFlow::threadBranches() {
     auto writesMask = [&](size_t at) {
       return writes(at, RegisterFile::Scalar, mask) || writes(at, RegisterFile::Scalar, mask + 1);
     };
-    if ((how != "S_AND_B64" && how != "S_ANDN2_B64") || (word & 255) != kExec || mask >= scalars ||
+    if ((how != "S_AND_B64" && how != "S_ANDN2_B64") || (word & 255) != kExec || (word >> 16 & 127) != kVcc ||
+        mask >= scalars ||
         llvm::any_of(llvm::seq(first, branch), writesMask))
       continue;
     for (size_t from : nodes[first].previous)

@@ -163,7 +163,8 @@ Term MachineTerms::scalarResult(const Parsed &parsed, size_t at, Read read) {
     unsigned lane;
     return vector && !StringRef(operands[2]).getAsInteger(10, lane) ? ofLane(vector, operands[2]) : nullptr;
   }
-  if (name == "v_readfirstlane_b32" && operands.size() == 2) {
+  // Which lane is the first, EXEC says.
+  if (name == "v_readfirstlane_b32" && operands.size() == 2 && flow.hasLanes) {
     Term vector = operand(operands[1], read);
     return vector ? ofLane(vector, "first") : nullptr;
   }

@@ -1,8 +1,6 @@
 // What can be proven of a mutant because of what registers hold.
 #include "Target/AMDGPU/MachineTerms.h"
 
-#include <set>
-
 using namespace hocket;
 using namespace hocket::amdgpu;
 using Term = MachineTerms::Term;
@@ -24,13 +22,6 @@ bool CodeFlow::fetchesNothing(size_t fetch) const {
       solver.mkAnd(terms.conditions(fetch), solver.mkNot(solver.mkEqual(count, terms.number(0)))));
 }
 
-namespace {
-/// A way without branches: what it writes, and what that is then.
-struct StraightWay {
-  std::map<MachineRegister, Term> written;
-};
-} // namespace
-
 bool CodeFlow::decidesTheSame(size_t comparison, const Instruction &changed) const {
   const size_t branch = comparison + 1;
   if (!hasLanes || branch >= code.size() || nodes[branch].next.size() != 2 || nodes[branch].previous.size() != 1)
@@ -48,10 +39,10 @@ bool CodeFlow::decidesTheSame(size_t comparison, const Instruction &changed) con
   auto changesNothing = [&](size_t at, size_t end) {
     if (isLive(at, RegisterFile::Scc, 0) || isLive(end, RegisterFile::Scc, 0))
       return false;
-    StraightWay way;
+    std::map<MachineRegister, Term> written; // and what is in it then
     auto read = [&](MachineRegister which) {
-      auto own = way.written.find(which);
-      return own == way.written.end() ? before(which) : own->second;
+      auto own = written.find(which);
+      return own == written.end() ? before(which) : own->second;
     };
     for (size_t steps = 0; at != end; at = nodes[at].next.front(), ++steps) {
       const Node &node = nodes[at];
@@ -63,9 +54,9 @@ bool CodeFlow::decidesTheSame(size_t comparison, const Instruction &changed) con
         for (unsigned number = write.first; number != write.end(); ++number)
           results[{write.file, number}] = terms.result(at, {write.file, number}, read);
       for (auto &[which, term] : results)
-        way.written[which] = term;
+        written[which] = term;
     }
-    return llvm::all_of(way.written, [&](const auto &entry) {
+    return llvm::all_of(written, [&](const auto &entry) {
       const auto &[which, term] = entry;
       return !isLive(end, which.file, which.number) ||
              terms.isImpossible(solver.mkAnd(differs, solver.mkNot(solver.mkEqual(term, before(which)))));
