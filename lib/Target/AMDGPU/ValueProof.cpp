@@ -1,12 +1,14 @@
-// What can be proven of a mutant because of what registers hold.
+// What can be proven of a mutant because of what registers hold. An LLVM that was built without Z3 proves nothing here.
 #include "Target/AMDGPU/MachineTerms.h"
+
+#include "llvm/Config/llvm-config.h"
 
 using namespace hocket;
 using namespace hocket::amdgpu;
 using Term = MachineTerms::Term;
 
 bool CodeFlow::fetchesNothing(size_t fetch) const {
-  if (nodes[fetch].kind != InstructionClass::LdsDma)
+  if (!LLVM_WITH_Z3 || nodes[fetch].kind != InstructionClass::LdsDma)
     return false;
   // The descriptor: four scalar registers, the third of which says how many bytes there are.
   constexpr unsigned words = 4, bytes = 2;
@@ -24,7 +26,7 @@ bool CodeFlow::fetchesNothing(size_t fetch) const {
 
 bool CodeFlow::decidesTheSame(size_t comparison, const Instruction &changed) const {
   const size_t branch = comparison + 1;
-  if (!hasLanes || branch >= code.size() || nodes[branch].next.size() != 2 || nodes[branch].previous.size() != 1)
+  if (!LLVM_WITH_Z3 || !hasLanes || branch >= code.size() || nodes[branch].next.size() != 2 || nodes[branch].previous.size() != 1)
     return false;
   MachineTerms terms(*this);
   llvm::SMTSolver &solver = terms.terms();
