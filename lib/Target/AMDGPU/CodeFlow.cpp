@@ -202,6 +202,22 @@ llvm::BitVector CodeFlow::reachedFromEntry(size_t withoutFrom, size_t withoutTo)
   return seen;
 }
 
+/// All that lies on a way from `at`, or to it.
+llvm::BitVector CodeFlow::reachedFrom(size_t at, bool forward) const {
+  llvm::BitVector seen(static_cast<unsigned>(nodes.size()));
+  std::vector<size_t> work = {at};
+  while (!work.empty()) {
+    const size_t here = work.back();
+    work.pop_back();
+    for (size_t way : forward ? nodes[here].next : nodes[here].previous)
+      if (!seen.test(static_cast<unsigned>(way))) {
+        seen.set(static_cast<unsigned>(way));
+        work.push_back(way);
+      }
+  }
+  return seen;
+}
+
 bool CodeFlow::reachable(size_t instruction) const {
   const llvm::BitVector reached = reachedFromEntry(kNowhere, kNowhere);
   return llvm::any_of(reached.set_bits(), [&](unsigned at) { return nodes[at].origin == instruction; });

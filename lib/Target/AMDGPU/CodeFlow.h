@@ -82,6 +82,11 @@ private:
   llvm::BitVector reachedFromEntry(size_t withoutFrom, size_t withoutTo) const;
   bool isLive(size_t at, RegisterFile file, unsigned number) const;
   bool depends(const Node &node, size_t operation) const;
+  /// Whether both are loads to LDS and go to different bytes.
+  bool isApart(size_t a, size_t b) const;
+  /// Whether the load to LDS `later` brings the same bytes to the same place as `earlier` did.
+  bool isSameLoad(size_t later, size_t earlier) const;
+  llvm::BitVector reachedFrom(size_t at, bool forward) const;
   bool coveredBehind(size_t wait, Counter counter, unsigned allowed, size_t operation, Open open) const;
   bool alwaysFewer(size_t wait, Counter counter, unsigned allowed) const;
   bool idle(size_t barrier, bool forward) const;

@@ -30,6 +30,29 @@ bool MachineTerms::isImpossible(Term what) {
   return possible && !*possible;
 }
 
+bool MachineTerms::readTheSame(size_t a, size_t b) {
+  const Parsed one = parse(flow.code[a]), other = parse(flow.code[b]);
+  const auto &reads = flow.nodes[a].effects.reads, &others = flow.nodes[b].effects.reads;
+  if (one.name != other.name || one.modifiers != other.modifiers || one.operands.size() != other.operands.size() ||
+      reads.size() != others.size())
+    return false;
+  for (auto [text, otherText] : llvm::zip_equal(one.operands, other.operands)) {
+    int64_t number;
+    if (!StringRef(text).getAsInteger(0, number) && text != otherText)
+      return false;
+  }
+  for (auto [read, otherRead] : llvm::zip_equal(reads, others)) {
+    if (read.file != otherRead.file || read.count != otherRead.count)
+      return false;
+    for (unsigned i = 0; i != read.count; ++i) {
+      Term first = before(a, {read.file, read.first + i}), second = before(b, {read.file, otherRead.first + i});
+      if (first != second && !isImpossible(solver->mkNot(solver->mkEqual(first, second))))
+        return false;
+    }
+  }
+  return true;
+}
+
 MachineTerms::Parsed MachineTerms::parse(const Instruction &instruction) const {
   const std::string text = flow.disassembler.text(instruction);
   auto [name, rest] = StringRef(text).split(' ');
@@ -190,6 +213,10 @@ Term MachineTerms::scalarResult(const Parsed &parsed, size_t at, Read read) {
   Term b = operands.size() == 3 ? operand(operands[2], read) : nullptr;
   if (!b)
     return nullptr;
+  uint32_t place;
+  if (name == "bfe_u32" || name == "bfe_i32")
+    return StringRef(operands[2]).getAsInteger(0, place) ? nullptr
+                                                         : field(a, place & 31, place >> 16 & 127, name == "bfe_i32");
   if (name == "cselect_b32") {
     const std::optional<size_t> source = flow.definition(at, RegisterFile::Scc, 0);
     Term condition = source && *source < flow.nodes.size() ? decision(*source) : nullptr;
@@ -209,6 +236,14 @@ Term MachineTerms::bitFunction(Term a, Term b, Term c, unsigned truth) {
     sum = solver->mkBVOr(sum, solver->mkBVAnd(both, literal(c, i & 1)));
   }
   return sum;
+}
+
+/// `count` bits from `first` on; null where there are none, or not so many.
+Term MachineTerms::field(Term a, unsigned first, unsigned count, bool isSigned) {
+  if (count == 0 || first + count > 32)
+    return nullptr;
+  Term left = solver->mkBVShl(a, number(32 - first - count));
+  return isSigned ? solver->mkBVAshr(left, number(32 - count)) : solver->mkBVLshr(left, number(32 - count));
 }
 
 /// The middle one of three.
@@ -244,11 +279,8 @@ Term MachineTerms::vectorResult(const Parsed &parsed, Read read) {
       return solver->mkBVOr(solver->mkBVOr(sources[0], sources[1]), sources[2]);
     unsigned first, count;
     const bool isField = (name == "bfe_u32" || name == "bfe_i32") && !StringRef(operands[2]).getAsInteger(0, first) &&
-                         !StringRef(operands[3]).getAsInteger(0, count) && count != 0 && first + count <= 32;
-    if (!isField)
-      return nullptr;
-    Term left = solver->mkBVShl(sources[0], number(32 - first - count));
-    return name == "bfe_i32" ? solver->mkBVAshr(left, number(32 - count)) : solver->mkBVLshr(left, number(32 - count));
+                         !StringRef(operands[3]).getAsInteger(0, count);
+    return isField ? field(sources[0], first, count, name == "bfe_i32") : nullptr;
   }
   // "rev" has the operands the other way round.
   const std::string plain = llvm::StringSwitch<std::string>(name)

@@ -45,6 +45,8 @@ public:
   Term conditions(size_t at);
   /// Whether what holds excludes `what`.
   bool isImpossible(Term what);
+  /// Whether two instructions are the same but for registers, and what they read is equal.
+  bool readTheSame(size_t a, size_t b);
 
   llvm::SMTSolver &terms() { return *solver; }
   Term number(uint32_t value);
@@ -63,6 +65,7 @@ private:
   Term binary(llvm::StringRef name, Term a, Term b);
   Term ofLane(Term vector, llvm::StringRef lane);
   Term bitFunction(Term a, Term b, Term c, unsigned truth);
+  Term field(Term a, unsigned first, unsigned count, bool isSigned);
   Term clampSigned(Term a, Term b, Term c);
   Term symbol();
   size_t meeting(size_t at) const;

@@ -2,6 +2,7 @@
 #include "Target/AMDGPU/MachineTerms.h"
 
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/Endian.h"
 
 using namespace hocket;
 using namespace hocket::amdgpu;
@@ -22,6 +23,38 @@ bool CodeFlow::fetchesNothing(size_t fetch) const {
   llvm::SMTSolver &solver = terms.terms();
   return terms.isImpossible(
       solver.mkAnd(terms.conditions(fetch), solver.mkNot(solver.mkEqual(count, terms.number(0)))));
+}
+
+bool CodeFlow::isApart(size_t a, size_t b) const {
+  // A wave's whole load, from m0 and the instruction's offset on, which moves it there and in memory alike.
+  constexpr uint32_t most = 64 * 16;
+  auto offsetOf = [&](size_t at) { return llvm::support::endian::read32le(code[at].bytes.data()) & 0xfff; };
+  const bool areLoads = nodes[a].kind == InstructionClass::LdsDma && nodes[b].kind == InstructionClass::LdsDma &&
+                        nodes[a].name.starts_with("BUFFER_") && nodes[b].name.starts_with("BUFFER_");
+  if (!LLVM_WITH_Z3 || !areLoads)
+    return false;
+  MachineTerms terms(*this);
+  llvm::SMTSolver &solver = terms.terms();
+  auto place = [&](size_t at) {
+    return solver.mkBVAdd(terms.before(at, {RegisterFile::Scalar, kM0}), terms.number(offsetOf(at)));
+  };
+  Term between = solver.mkBVSub(place(a), place(b));
+  return terms.isImpossible(solver.mkOr(solver.mkBVUlt(between, terms.number(most)),
+                                        solver.mkBVUgt(between, terms.number(-most))));
+}
+
+bool CodeFlow::isSameLoad(size_t later, size_t earlier) const {
+  const bool areLoads = nodes[later].kind == InstructionClass::LdsDma && nodes[earlier].kind == InstructionClass::LdsDma;
+  if (!LLVM_WITH_Z3 || !hasLanes || !areLoads)
+    return false;
+  // The later one must find the same in memory: nothing is stored on a way from the one to the other.
+  const llvm::BitVector behind = reachedFrom(earlier, /*forward=*/true),
+                        before = reachedFrom(later, /*forward=*/false);
+  auto stores = [&](unsigned at) {
+    const InstructionClass kind = nodes[at].kind;
+    return before.test(at) && (kind == InstructionClass::VmemStore || kind == InstructionClass::VmemOther);
+  };
+  return llvm::none_of(behind.set_bits(), stores) && MachineTerms(*this).readTheSame(later, earlier);
 }
 
 bool CodeFlow::decidesTheSame(size_t comparison, const Instruction &changed) const {

@@ -3,7 +3,7 @@
 // A wait is dominated where fewer operations can be in flight than it allows, or where, of each operation that it no
 // longer covers, on every way a wait follows that covers it, before anything touches what it reads or writes: an equal
 // or stronger wait, or one that allows no more than come behind the operation; a counter that is full has waited by
-// itself.
+// itself. Who loads the same bytes to the same place in LDS once more need not wait.
 #include "Target/AMDGPU/CodeFlow.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -125,7 +125,7 @@ bool CodeFlow::coveredBehind(size_t wait, Counter counter, unsigned allowed, siz
     // An equal wait covers as much: operations that are issued behind this one only add to it.
     if (at == wait || node.limit[counter] <= allowed || (open.ordered && node.limit[counter] <= later))
       continue;
-    if (depends(node, operation))
+    if (depends(node, operation) && !isApart(at, operation) && !isSameLoad(at, operation))
       return false;
     // Scalar loads come in any order: of those that are in flight none need be behind it.
     const bool follows = node.counts[counter] && node.kind != InstructionClass::Smem;

@@ -390,3 +390,36 @@ TEST_F(MutationTest, BoundsThatDecideTheSame) {
   assemble("loop:\ns_and_b32 s4, s5, 7\ns_cmp_gt_i32 s4, 8\ns_cbranch_scc1 whole\nds_read_b32 v6, v7\nwhole:\n" + use);
   EXPECT_EQ(reason("s_cmp_gt_i32 s4, 9"), kDecidesTheSame);
 }
+
+/// What brings the same once more need not wait for the first.
+TEST_F(MutationTest, WaitsBetweenTheSameLoads) {
+  const std::string slot = "s_mov_b32 m0, s12\ns_nop 0\n", load = "buffer_load_dword v1, s[8:11], s13 offen lds\n",
+                    wait = "s_waitcnt vmcnt(0)\n", use = wait + "s_barrier\nds_read_b32 v2, v3\n";
+  auto reasonOf = [&](const std::string &first, const std::string &between, const std::string &second) {
+    assemble(first + wait + between + second + use);
+    for (const Mutant &mutant : mutants)
+      if (mutant.kind == MutationKind::DropWait)
+        return *proveEquivalent(kernel, mutant, *disassembler);
+    return std::string("no wait");
+  };
+  EXPECT_EQ(reasonOf(slot + load, slot, load), dominated);
+  EXPECT_EQ(reasonOf(slot + load, slot + "s_mov_b32 s14, s13\n", "buffer_load_dword v1, s[8:11], s14 offen lds\n"),
+            dominated);
+  // Far enough away.
+  EXPECT_EQ(reasonOf(slot + load, "s_add_i32 m0, s12, 0x400\ns_nop 0\n", load), dominated);
+  EXPECT_EQ(reasonOf(slot + load, "s_add_i32 m0, s12, 0x3f0\ns_nop 0\n", load), "");
+  EXPECT_EQ(reasonOf(slot + load, "s_add_i32 m0, s12, 0xfffffc00\ns_nop 0\n", load), dominated);
+  // Of one of four waves, whichever it is.
+  const std::string waves = "s_mul_i32 s12, s20, 0x420\n" + slot + load,
+                    others = "s_mul_i32 s15, s20, 0x440\ns_add_i32 m0, s15, 0x1000\ns_nop 0\n";
+  EXPECT_EQ(reasonOf("s_bfe_u32 s20, s21, 0x20006\n" + waves, others, load), dominated);
+  EXPECT_EQ(reasonOf(waves, others, load), "");
+  // Another place, other bytes, other memory, or the same that may have changed.
+  EXPECT_EQ(reasonOf(slot + load, "s_mov_b32 m0, s15\ns_nop 0\n", load), "");
+  EXPECT_EQ(reasonOf(slot + load, slot, "buffer_load_dword v1, s[8:11], s13 offen offset:4 lds\n"), "");
+  EXPECT_EQ(reasonOf(slot + load, slot, "buffer_load_dword v1, s[8:11], 0 offen lds\n"), "");
+  EXPECT_EQ(reasonOf(slot + load, slot + "s_add_i32 s8, s8, 4\n", load), "");
+  EXPECT_EQ(reasonOf(slot + load, slot + "v_add_u32 v1, 4, v1\n", load), "");
+  EXPECT_EQ(reasonOf(slot + load, slot + "global_store_dword v0, v3, s[4:5]\n", load), "");
+  EXPECT_EQ(reasonOf(slot + load, slot + "ds_write_b32 v3, v0\n", load), "");
+}
