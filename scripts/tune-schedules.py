@@ -8,7 +8,8 @@ goes with one of them is none. Alike is what is within MARGIN. --update writes w
 stands in the file.
 
 `d64`, `d128`, `d256`: searches from `sequential` alone, 10 minutes each, and says whether what is found is at least as
-fast, on the model as it is, as the fastest that are shipped for that head (CONTESTS). --seed is that of their choices.
+fast, on the model as it is, as the fastest that are shipped for that head (CONTESTS), `dual_wave` and
+`both_products_joined` among them. --seed is that of their choices.
 
 --journals keeps what was tried, so that a search that was stopped goes on. All times are predictions; another compiler or
 cycle model may find something else, which is no error. Without names all but those for heads: an hour of one core.
