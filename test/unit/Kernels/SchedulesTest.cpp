@@ -78,7 +78,8 @@ class Schedules : public testing::TestWithParam<std::string> {};
 std::vector<std::string> scheduleNames() {
   std::vector<std::string> names;
   for (const ShippedSchedule &schedule : shippedSchedules())
-    if (schedule.algorithm == "fmha_fwd")
+    // Its rings of 64 keys of 128 do not fit; ScheduleTiles has it.
+    if (schedule.algorithm == "fmha_fwd" && schedule.name != "both_products_streamed")
       names.emplace_back(schedule.name);
   return names;
 }
@@ -117,8 +118,19 @@ TEST(ScheduleTiles, OfTheRegistryGiveTheBitsOfTheDefault) {
     std::shared_ptr<runtime::Device> device = sim::createDevice();
     return runForward(*device, std::as_bytes(std::span(kernel.codeObject)), kernel.manifest, problem, options);
   };
-  for (auto [schedule, keys, isCausal] : {std::tuple("both_products", 32, causal), std::tuple("lone_wave", 64, none)}) {
-    ForwardProblem problem = makeProblem(bf16, isCausal, 1, 1, 1, 140, 1);
+  struct Followed {
+    const char *schedule;
+    int64_t keys;
+    bool isCausal;
+    int64_t head;
+    bool lse;
+  };
+  for (auto [schedule, keys, isCausal, head, lse] :
+       {Followed{"both_products", 32, causal, 128, true}, Followed{"lone_wave", 64, none, 128, true},
+        Followed{"both_products_streamed", 32, none, 192, true}, Followed{"products_apart", 32, none, 192, false},
+        Followed{"products_apart", 32, causal, 192, false}, Followed{"halves_twice", 32, causal, 192, true}}) {
+    ForwardProblem problem = makeProblem(bf16, isCausal, 1, 1, 1, 140, 1, lse);
+    problem.headDim = problem.headDimV = head;
     Result<ForwardKernel> kernel = compileWith(problem, schedule, keys), plain = compileWith(problem, "sequential", keys);
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
     ASSERT_TRUE(plain.ok()) << plain.error().message;
