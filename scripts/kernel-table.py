@@ -32,9 +32,9 @@ Made by `scripts/kernel-table.py`; do not edit.
 
 ## What ships
 
-What `hocketc --report` says of the kernels of `kernels/registry.json` for the heads that each lists, with LSE where they
-write it, and of matrix products. Kernels for other multiples of 8 are compiled when they are asked for. None spills: the compiler
-refuses a kernel that would.
+What `hocketc --report` says of the kernels of `kernels/registry.json` for the heads that each lists, with LSE where
+they write it, and of matrix products. Kernels for other multiples of 8 are compiled when they are asked for. None
+spills: the compiler refuses a kernel that would.
 """
 
 BUDGET_KEYS = 1024
@@ -54,9 +54,9 @@ HEADING = {"gfx950": """
 ## Head sizes on gfx950
 
 Forward kernels, bf16, no mask, with the number of waves and the keys of a tile that the compiler chooses
-(lib/Conversion/AttnToTile/TileShape.h has the rule). The matrix unit's share is a *prediction* of the cycle model for the
-hot loop, with as many of two workgroups on a compute unit as fit (docs/Simulator.md says how far to trust it). What does
-not fit is refused, with the reason that is given here.
+(lib/Conversion/AttnToTile/TileShape.h has the rule). The matrix unit's share is a *prediction* of the cycle model for
+the hot loop, with as many of two workgroups on a compute unit as fit (docs/Simulator.md says how far to trust it). What
+does not fit is refused, with the reason that is given here.
 """, "gfx942": """
 ## Head sizes on gfx942
 

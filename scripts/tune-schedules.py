@@ -143,9 +143,14 @@ def compare(compiler, name, search, more):
 
 def update(name, found):
     path = SCHEDULES / f"{name}.mlir"
-    shipped = path.read_text()
-    head = shipped[:shipped.index("tile.schedule")]
-    path.write_text(head + found[found.index("tile.schedule"):].replace("@tuned", f"@{name}"))
+    comment, shipped = path.read_text().split("tile.schedule", 1)
+    head, body = found[found.index("tile.schedule"):].replace("@tuned", f"@{name}").split(" {", 1)
+    # What options of the search said, the file has to say.
+    for word in (r"\bwaves\(\d+\)", r"\bworkgroups\(\d+\)"):
+        said = re.search(word, shipped.split(" {", 1)[0])
+        if said and not re.search(word, head):
+            head += f" {said[0]}"
+    path.write_text(f"{comment}{head} {{{body}")
 
 
 def main():

@@ -88,7 +88,9 @@ private:
                                ArrayRef<Version> carried, ValueRange inits, int64_t behindPass);
   Operation *emitRest(ImplicitLocOpBuilder &builder, Value first, Value end,
                       ArrayRef<Version> carried, ValueRange inits);
-  void yieldVersions(ImplicitLocOpBuilder &builder, ArrayRef<Version> carried);
+  SmallVector<Value> valuesOf(ArrayRef<Version> carried) const {
+    return llvm::map_to_vector(carried, [&](const Version &each) { return iterations.versions.find(each)->second; });
+  }
   scf::IfOp emitBranch(
       ImplicitLocOpBuilder &builder, Value condition, function_ref<void()> emitThen,
       function_ref<bool(const Version &)> isNeeded = [](const Version &) { return true; });
@@ -384,8 +386,7 @@ void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value begin, Value e
     iterations.versions[version] = value;
   emitSteadyCopies(builder, induction, unroll, part);
   SmallVector<Value> next = {addConstant(builder, induction, unroll)};
-  for (const Version &version : carried)
-    next.push_back(iterations.versions.find(version)->second);
+  llvm::append_range(next, valuesOf(carried));
   Value more = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, next.front(), end);
   scf::ConditionOp::create(builder, more, next);
   Block *forward = builder.createBlock(&whileOp.getAfter(), {}, types, locations);
@@ -419,10 +420,10 @@ scf::IfOp LoopEmitter::emitBranch(ImplicitLocOpBuilder &builder, Value condition
   auto branch =
       scf::IfOp::create(builder, ValueRange(inits).getTypes(), condition, /*withElse=*/true);
   enter(builder, branch.elseBlock());
-  yieldVersions(builder, carried);
+  scf::YieldOp::create(builder, valuesOf(carried));
   enter(builder, branch.thenBlock());
   emitThen();
-  yieldVersions(builder, carried);
+  scf::YieldOp::create(builder, valuesOf(carried));
   iterations.versions.clear();
   for (auto [version, value] : llvm::zip_equal(carried, branch.getResults()))
     iterations.versions[version] = value;
@@ -499,13 +500,6 @@ void LoopEmitter::emitRemainder(ImplicitLocOpBuilder &builder, Value first, Valu
     iterations.versions[version] = value;
 }
 
-void LoopEmitter::yieldVersions(ImplicitLocOpBuilder &builder, ArrayRef<Version> carried) {
-  SmallVector<Value> next;
-  for (const Version &version : carried)
-    next.push_back(iterations.versions.find(version)->second);
-  scf::YieldOp::create(builder, next);
-}
-
 /// What is left over from pairs is one at most, two from threes: branches, for a loop would count for turns that never
 /// come, and look for slots that are known.
 Operation *LoopEmitter::emitFewIterations(ImplicitLocOpBuilder &builder, Value first, Value end,
@@ -513,26 +507,21 @@ Operation *LoopEmitter::emitFewIterations(ImplicitLocOpBuilder &builder, Value f
   Value left = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, first, end);
   auto branch = scf::IfOp::create(builder, inits.getTypes(), left, /*withElse=*/true);
   enter(builder, branch.elseBlock());
-  yieldVersions(builder, carried);
+  scf::YieldOp::create(builder, valuesOf(carried));
   enter(builder, branch.thenBlock());
   SteadyPart part;
+  // Of pairs it is known as well: nothing is said of it so that their kernels stay what they are.
   if (model.unroll() > 2)
     part.behindPass = behindPass;
   emitSteadyCopies(builder, first, /*unroll=*/1, part);
   if (behindPass + 2 < model.unroll()) {
-    SmallVector<Value> soFar;
-    for (const Version &version : carried)
-      soFar.push_back(iterations.versions.find(version)->second);
     OpBuilder::InsertionGuard guard(builder);
-    Operation *further =
-        emitFewIterations(builder, addConstant(builder, first, 1), end, carried, soFar, behindPass + 1);
-    builder.setInsertionPointAfter(further);
+    Value second = addConstant(builder, first, 1);
+    Operation *further = emitFewIterations(builder, second, end, carried, valuesOf(carried), behindPass + 1);
     for (auto [version, value] : llvm::zip_equal(carried, further->getResults()))
       iterations.versions[version] = value;
-    yieldVersions(builder, carried);
-    return branch;
   }
-  yieldVersions(builder, carried);
+  scf::YieldOp::create(builder, valuesOf(carried));
   return branch;
 }
 
@@ -543,7 +532,7 @@ Operation *LoopEmitter::emitRest(ImplicitLocOpBuilder &builder, Value first, Val
   for (auto [version, value] : llvm::zip_equal(carried, loop.getRegionIterArgs()))
     iterations.versions[version] = value;
   emitSteadyCopies(builder, loop.getInductionVar(), /*unroll=*/1);
-  yieldVersions(builder, carried);
+  scf::YieldOp::create(builder, valuesOf(carried));
   return loop;
 }
 
