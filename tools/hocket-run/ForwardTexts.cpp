@@ -2,6 +2,8 @@
 // problem with what the chosen kernel says of waves and tiles, and its schedule. `hocketc` makes the same code of it.
 #include "ForwardTexts.h"
 
+#include "Output.h"
+
 #include "hocket/Attention/LaunchesInFront.h"
 #include "hocket/Jit/Jit.h"
 #include "hocket/Pipelines/ForwardKernel.h"
