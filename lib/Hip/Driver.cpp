@@ -40,13 +40,21 @@ Driver::Driver()
   settings.hang = setting("HOCKET_HIP_HANG_LIMIT", 0);
 }
 
-unsigned hip::hipMajor() {
+const char *hip::loadedFrom() {
   Dl_info self = {};
-  if (dladdr(reinterpret_cast<void *>(&Driver::get), &self) == 0 || !self.dli_fname)
-    return 5;
-  const char *suffix = std::strstr(self.dli_fname, "libamdhip64.so.");
-  const unsigned long major = suffix ? std::strtoul(suffix + 15, nullptr, 10) : 0;
-  return major >= 5 && major <= 7 ? static_cast<unsigned>(major) : 5;
+  if (dladdr(reinterpret_cast<void *>(&Driver::get), &self) == 0)
+    return nullptr;
+  return self.dli_fname;
+}
+
+unsigned hip::hipMajor() {
+  const char *path = loadedFrom();
+  if (!path)
+    return newestHip;
+  const char *slash = std::strrchr(path, '/');
+  const char *suffix = std::strstr(slash ? slash : path, ".so.");
+  const unsigned long major = suffix ? std::strtoul(suffix + 4, nullptr, 10) : 0;
+  return major >= oldestHip && major <= newestHip ? static_cast<unsigned>(major) : newestHip;
 }
 
 void Driver::say(unsigned level, const std::string &text) const {

@@ -145,8 +145,15 @@ struct Thread {
   std::vector<void *> contexts;              ///< hipCtxPushCurrent's stack
 };
 
+/// The versions of HIP whose binary interface this library has.
+inline constexpr unsigned oldestHip = 5, newestHip = 7;
+
+/// The file that this library was loaded from; null if the dynamic loader does not know.
+const char *loadedFrom();
+
 /// The HIP version whose binary interface the program was built for: the number in the name that
-/// this library was loaded by (libamdhip64.so.5, .6, .7), 5 without one.
+/// this library was loaded by (libamdhip64.so.5, .6, .7), the newest without one: programs that
+/// open the plain name ask for the version.
 unsigned hipMajor();
 
 /// Runs one of HIP's functions: takes the lock, keeps the last error, logs. `name` is the

@@ -109,6 +109,18 @@ int hipStreamGetPriority(void *stream, int *priority) {
     return valid;
   });
 }
+int hipStreamGetFlags_spt(void *stream, unsigned *flags) { return hipStreamGetFlags(stream, flags); }
+int hipStreamGetPriority_spt(void *stream, int *priority) {
+  return hipStreamGetPriority(stream, priority);
+}
+int hipStreamGetDevice(void *stream, int *device) {
+  return getStream("hipStreamGetDevice", stream, [&](const Stream &) {
+    const Outcome valid = needPointers(device);
+    if (valid.ok())
+      *device = 0;
+    return valid;
+  });
+}
 int hipStreamIsCapturing(void *stream, int *status) {
   return getStream("hipStreamIsCapturing", stream, [&](const Stream &) {
     const Outcome valid = needPointers(status);
@@ -151,6 +163,14 @@ int hipLaunchHostFunc(void *stream, void (*function)(void *), void *data) {
   if (code == hipSuccess)
     function(data);
   return code;
+}
+
+int hipStreamAddCallback_spt(void *stream, void (*callback)(void *, int, void *), void *data,
+                             unsigned flags) {
+  return hipStreamAddCallback(stream, callback, data, flags);
+}
+int hipLaunchHostFunc_spt(void *stream, void (*function)(void *), void *data) {
+  return hipLaunchHostFunc(stream, function, data);
 }
 
 int hipEventCreateWithFlags(void **event, unsigned flags) {

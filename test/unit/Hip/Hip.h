@@ -49,6 +49,8 @@ int hipHostGetFlags(unsigned *, void *);
 int hipMemGetInfo(size_t *, size_t *);
 int hipMemGetAddressRange(void **, size_t *, void *);
 int hipPointerGetAttributes(void *, const void *);
+int hipPointerGetAttribute(void *, int, void *);
+int hipDrvPointerGetAttributes(unsigned, const int *, void **, void *);
 int hipMemcpy(void *, const void *, size_t, int);
 int hipMemcpyAsync(void *, const void *, size_t, int, void *);
 int hipMemcpy2D(void *, size_t, const void *, size_t, size_t, size_t, int);
@@ -87,6 +89,8 @@ int hipModuleLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsign
                           unsigned, void *, void **, void **);
 int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *, void *, int, size_t);
 int hipModuleOccupancyMaxPotentialBlockSize(int *, int *, void *, size_t, int);
+int hipDrvLaunchKernelEx(const void *, void *, void **, void **);
+int hipGetProcAddress(const char *, void **, int, uint64_t, int *);
 int hipLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
 void **__hipRegisterFatBinary(const void *);
 void __hipUnregisterFatBinary(void **);
