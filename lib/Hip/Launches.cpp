@@ -58,8 +58,6 @@ static Outcome readExtra(void **extra, std::vector<std::byte> &block) {
 
 static Outcome launchFunction(Driver &driver, const void *handle, const LaunchShape &shape,
                               const void *stream, void **parameters, void **extra) {
-  if (Outcome outcome = driver.checkStream(stream); !outcome.ok())
-    return outcome;
   std::shared_ptr<Function> function = driver.functions.find(handle);
   if (!function)
     return {hipErrorInvalidHandle, "the function was never got, or its module was unloaded"};
@@ -68,14 +66,14 @@ static Outcome launchFunction(Driver &driver, const void *handle, const LaunchSh
   std::vector<std::byte> block;
   const Outcome packed =
       extra ? readExtra(extra, block) : packParameters(function->info(), parameters, block);
-  return packed.ok() ? driver.launch(*function, shape, block) : packed;
+  if (!packed.ok())
+    return packed;
+  return driver.enqueue(stream, [function, shape, block](Driver &device) { return device.launch(*function, shape, block); });
 }
 
 static int launchHost(const char *name, const void *hostFunction, Dim grid, Dim block,
                       void **parameters, size_t shared, const void *stream) {
   return call(name, [&](Driver &driver) -> Outcome {
-    if (Outcome outcome = driver.checkStream(stream); !outcome.ok())
-      return outcome;
     Function function;
     if (Outcome outcome = driver.findFunction(hostFunction, function); !outcome.ok())
       return outcome;
@@ -84,10 +82,9 @@ static int launchHost(const char *name, const void *hostFunction, Dim grid, Dim 
     std::vector<std::byte> kernarg;
     if (Outcome outcome = packParameters(function.info(), parameters, kernarg); !outcome.ok())
       return outcome;
-    return driver.launch(
-        function,
-        {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<uint32_t>(shared)},
-        kernarg);
+    const LaunchShape shape{
+        {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<uint32_t>(shared)};
+    return driver.enqueue(stream, [function, shape, kernarg](Driver &device) { return device.launch(function, shape, kernarg); });
   });
 }
 

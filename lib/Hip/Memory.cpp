@@ -19,6 +19,8 @@ static Outcome allocate(Driver &driver, void **pointer, size_t bytes) {
   if (Outcome outcome = needPointers(pointer); !outcome.ok())
     return outcome;
   *pointer = nullptr;
+  if (Outcome outcome = driver.checkOutsideCapture("an allocation"); !outcome.ok())
+    return outcome;
   if (bytes == 0)
     return hipSuccess;
   auto address = driver.memory.allocate(bytes);
@@ -35,6 +37,8 @@ static Outcome allocateHost(Driver &driver, void **pointer, size_t bytes, unsign
   if (Outcome outcome = needPointers(pointer); !outcome.ok())
     return outcome;
   *pointer = nullptr;
+  if (Outcome outcome = driver.checkOutsideCapture("an allocation"); !outcome.ok())
+    return outcome;
   if (bytes == 0)
     return hipSuccess;
   void *pages = bytes > PTRDIFF_MAX ? MAP_FAILED
@@ -71,6 +75,8 @@ static Outcome freeHost(Driver &driver, uint64_t address) {
 static Outcome freeDevice(Driver &driver, uint64_t address) {
   if (address == 0)
     return hipSuccess;
+  if (Outcome outcome = driver.checkOutsideCapture("freeing memory"); !outcome.ok())
+    return outcome;
   if (driver.hostMemory.count(address))
     return freeHost(driver, address);
   if (driver.allocations.erase(address) == 0)

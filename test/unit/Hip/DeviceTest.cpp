@@ -100,10 +100,10 @@ TEST_F(HipDevice, KeepsTheLastErrorOfEachThread) {
 TEST_F(HipDevice, NamesWhatIsMissing) {
   void *graph = nullptr;
   testing::internal::CaptureStderr();
-  EXPECT_EQ(hipGraphCreate(&graph, 0), notSupported);
-  EXPECT_EQ(hipGraphCreate(&graph, 0), notSupported);
+  EXPECT_EQ(hipGraphClone(&graph, nullptr), notSupported);
+  EXPECT_EQ(hipGraphClone(&graph, nullptr), notSupported);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "libhocket_hip: hipGraphCreate is not supported\n");
+            "libhocket_hip: hipGraphClone is not supported\n");
   EXPECT_EQ(hipGetLastError(), notSupported);
   testing::internal::CaptureStderr();
   EXPECT_EQ(hiprtcVersion(nullptr, nullptr), 11);

@@ -59,6 +59,7 @@ int hipMemcpyToSymbol(const void *, const void *, size_t, size_t, int);
 int hipMemset(void *, int, size_t);
 int hipMemsetD16(void *, unsigned short, size_t);
 int hipMemsetD32(void *, int, size_t);
+int hipMemsetAsync(void *, int, size_t, void *);
 int hipMemset2D(void *, size_t, int, size_t, size_t);
 int hipGetSymbolSize(size_t *, const void *);
 
@@ -99,7 +100,18 @@ void __hipRegisterFunction(void **, const void *, char *, const char *, unsigned
 void __hipRegisterVar(void **, void *, char *, char *, int, size_t, int, int);
 int __hipPushCallConfiguration(dim3, dim3, size_t, void *);
 int __hipPopCallConfiguration(dim3 *, dim3 *, size_t *, void **);
-int hipGraphCreate(void **, unsigned);
+int hipGraphClone(void **, void *);
+int hipStreamBeginCapture(void *, int);
+int hipStreamEndCapture(void *, void **);
+int hipStreamIsCapturing(void *, int *);
+int hipStreamGetCaptureInfo_v2(void *, int *, unsigned long long *, void **, const void ***, size_t *);
+int hipThreadExchangeStreamCaptureMode(int *);
+int hipGraphGetNodes(void *, void **, size_t *);
+int hipGraphDestroy(void *);
+int hipGraphInstantiate(void **, void *, void **, char *, size_t);
+int hipGraphInstantiateWithFlags(void **, void *, unsigned long long);
+int hipGraphLaunch(void *, void *);
+int hipGraphExecDestroy(void *);
 int hiprtcVersion(int *, int *);
 }
 
