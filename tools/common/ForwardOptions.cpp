@@ -420,6 +420,35 @@ Result<ForwardOptions> run::readForwardOptions(const Options &options) {
   return result;
 }
 
+Result<ListMaking> run::readListMaking(const Options &options) {
+  Result<uint64_t> seed = options.seed(OPT_seed);
+  if (!seed.ok())
+    return seed.error();
+  return ListMaking{*seed, options.string(OPT_block_mask), options.string(OPT_arch)};
+}
+
+Status run::checkListedOptions(const Options &options) {
+  for (auto [id, name] :
+       {std::pair(OPT_kernel, "kernel"), std::pair(OPT_bundle, "bundle"), std::pair(OPT_code_object, "code-object"),
+        std::pair(OPT_manifest, "manifest"), std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
+        std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_workgroups, "workgroups"),
+        std::pair(OPT_block_order, "block-order"), std::pair(OPT_group_rows, "group-rows"),
+        std::pair(OPT_device, "device")})
+    if (options.has(id))
+      return invalidInput("--" + std::string(name) +
+                          " says what a problem runs on, which the command says for all lines of the list; leave it out");
+  for (auto [id, name] :
+       {std::pair(OPT_explain, "explain"), std::pair(OPT_texts, "texts"), std::pair(OPT_save, "save"),
+        std::pair(OPT_json, "json"), std::pair(OPT_time, "time"), std::pair(OPT_trace, "trace"),
+        std::pair(OPT_picture, "picture"), std::pair(OPT_time_grid, "time-grid"),
+        std::pair(OPT_time_param, "time-param"), std::pair(OPT_time_workgroup, "time-workgroup"),
+        std::pair(OPT_check, "check"), std::pair(OPT_data, "data"), std::pair(OPT_no_verify, "no-verify")})
+    if (options.has(id))
+      return invalidInput("--" + std::string(name) +
+                          " is of one run and has no effect on a problem in a list; leave it out");
+  return Status::success();
+}
+
 Result<std::optional<CompileOptions>> run::readCompileOptions(const Options &options) {
   CompileOptions result;
   if (options.has(OPT_schedule))

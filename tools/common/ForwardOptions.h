@@ -4,6 +4,7 @@
 #pragma once
 
 #include "KernelFinder.h"
+#include "ListedContents.h"
 #include "Options.h"
 #include "RunOptions.h"
 #include "TimeRequest.h"
@@ -23,6 +24,11 @@ Result<std::optional<Options>> parseForwardOptions(llvm::StringRef name, llvm::S
 Result<attention::ForwardProblem> readProblem(const Options &options);
 /// Data, seeds, interleavings, verification.
 Result<attention::ForwardOptions> readForwardOptions(const Options &options);
+/// How lists of blocks are made for a problem that is only timed.
+Result<ListMaking> readListMaking(const Options &options);
+/// Refuses options of a problem in a list that say which kernel runs, or what is made of its run: `bench` names kernels
+/// itself.
+Status checkListedOptions(const Options &options);
 /// The kernel to run: read from --code-object and --manifest, compiled as --schedule and its like
 /// say, named by --kernel, or chosen by the registry.
 /// `computeUnits` of the device, for split KV: 0 are those of the whole chip.

@@ -70,7 +70,7 @@ static Result<std::vector<int64_t>> readNumbers(StringRef option, const std::str
 }
 
 /// The model's time for `problem` in `splits` slices; nothing if nothing splits it.
-static Result<std::optional<double>> predict(KernelFinder &finder, ForwardProblem problem,
+static Result<std::optional<double>> predict(KernelFinder &finder, ForwardProblem problem, const Contents &contents,
                                              int64_t splits, KindCaches &caches) {
   problem.tuning.numSplits = splits;
   Result<FoundKernel> found = finder.find("auto", problem);
@@ -81,7 +81,7 @@ static Result<std::optional<double>> predict(KernelFinder &finder, ForwardProble
   auto plan = ForwardPlan::make(problem, found->launches());
   if (!plan.ok())
     return plan.error();
-  Result<Placed> placed = Placed::make(**plan, problem.known);
+  Result<Placed> placed = Placed::make(**plan, contents);
   if (!placed.ok())
     return placed.error();
   Result<sim::GridTime> grid = predictLaunches(*placed, {}, caches);
@@ -90,9 +90,12 @@ static Result<std::optional<double>> predict(KernelFinder &finder, ForwardProble
   return std::optional(grid->microseconds);
 }
 
-static Result<Line> runLine(KernelFinder &finder, const ChosenChip &chip,
-                            const ForwardProblem &problem, const std::vector<int64_t> &numbers,
-                            KindCaches &caches) {
+static Result<Line> runLine(KernelFinder &finder, const ChosenChip &chip, const PublishedRow &row,
+                            const std::vector<int64_t> &numbers, KindCaches &caches) {
+  const ForwardProblem &problem = forwardOf(row.problem);
+  Result<Contents> contents = contentsOf(row.problem, row.making);
+  if (!contents.ok())
+    return contents.error();
   Result<SelectedKernels> selected = selectRegistered(problem, chip);
   if (!selected.ok())
     return selected.error();
@@ -100,7 +103,7 @@ static Result<Line> runLine(KernelFinder &finder, const ChosenChip &chip,
   std::set<int64_t> wanted(numbers.begin(), numbers.end());
   wanted.insert({1, line.choice.splits});
   for (int64_t splits : wanted) {
-    Result<std::optional<double>> time = predict(finder, problem, splits, caches);
+    Result<std::optional<double>> time = predict(finder, problem, *contents, splits, caches);
     if (!time.ok())
       return time.error();
     if (*time)
@@ -206,7 +209,7 @@ static Result<int> runSplits(const Options &options) {
       continue;
     showProgress("line " + std::to_string(row.number),
                  double(row.number) / double(table->rows.size()));
-    Result<Line> line = runLine(*finder, *chip, forwardOf(row.problem), *numbers, caches);
+    Result<Line> line = runLine(*finder, *chip, row, *numbers, caches);
     if (!line.ok())
       return line.error();
     lines.push_back(*std::move(line));

@@ -97,6 +97,11 @@ Status Bench::readKernels(const Options &options) {
   if (!made.ok())
     return made.error();
   finder = *std::move(made);
+  // Lists of work are made for a chip.
+  for (const PublishedRow &row : table.rows)
+    if (const std::string &wanted = row.making.architecture; !wanted.empty() && wanted != chip->architecture)
+      return invalidInput("line " + std::to_string(row.number) + " of the list is for " + wanted + ", this run for " +
+                          chip->architecture + "; give '--arch " + wanted + "', and the lines of that chip (--rows)");
   return Status::success();
 }
 
@@ -227,12 +232,15 @@ Result<std::shared_ptr<const LaunchPlan>> Bench::planOf(const BenchKernel &kerne
   return std::shared_ptr<const LaunchPlan>(*plan);
 }
 
-Status Bench::predict(BenchKernel &kernel, const LaunchPlan &plan, const ForwardProblem &problem, BenchCell &cell) {
-  Result<Placed> placed = Placed::make(plan, problem.known);
+Status Bench::predict(BenchKernel &kernel, const LaunchPlan &plan, const PublishedRow &row, const Contents &contents,
+                      BenchCell &cell) {
+  Result<Placed> placed = Placed::make(plan, contents);
   if (!placed.ok())
     return placed.error();
+  for (size_t i = 0; i != placed->launches.size(); ++i)
+    cell.launches.push_back({plan.launches()[i].kernel, placed->launches[i].kernel->info()});
   sim::TimingOptions options = timing;
-  options.uneven = problem.work.any();
+  options.uneven = forwardOf(row.problem).work.any();
   Result<sim::GridTime> grid = predictLaunches(*placed, options, kernel.caches);
   if (!grid.ok())
     return grid.error();
@@ -242,7 +250,6 @@ Status Bench::predict(BenchKernel &kernel, const LaunchPlan &plan, const Forward
 
 Result<BenchCell> Bench::runOne(BenchKernel &kernel, const PublishedRow &row) {
   BenchCell cell;
-  const ForwardProblem &problem = forwardOf(row.problem);
   Result<std::shared_ptr<const LaunchPlan>> plan = planOf(kernel, row.problem, cell);
   if (!plan.ok()) {
     if (plan.error().kind != ErrorKind::Unsupported)
@@ -250,11 +257,14 @@ Result<BenchCell> Bench::runOne(BenchKernel &kernel, const PublishedRow &row) {
     cell.refusal = plan.error().message;
     return std::move(cell);
   }
+  Result<Contents> contents = contentsOf(row.problem, row.making);
+  if (!contents.ok())
+    return contents.error();
   if (!device) {
-    if (Status status = predict(kernel, **plan, problem, cell); !status.ok())
+    if (Status status = predict(kernel, **plan, row, *contents, cell); !status.ok())
       return status.error();
   } else {
-    Result<Measurement> measured = measurePlan(*device, **plan, problem.known, measuring);
+    Result<Measurement> measured = measurePlan(*device, **plan, *contents, measuring);
     if (!measured.ok())
       return measured.error();
     cell.measured = *measured;

@@ -28,12 +28,19 @@ struct BenchKernel {
   KindCaches caches;
 };
 
+/// A launch of a plan: which kernel, and what it takes.
+struct BenchLaunch {
+  std::string kernel;
+  runtime::KernelInfo info;
+};
+
 /// What came of one kernel on one problem.
 struct BenchCell {
   bool done = false;
   std::string refusal;    ///< why not
   std::string registered; ///< which registered kernel it was, if any
   int64_t splits = 1;     ///< slices of the keys
+  std::vector<BenchLaunch> launches; ///< of a prediction, in order
   sim::GridTime grid;     ///< predicted
   std::optional<Measurement> measured;
 };
@@ -68,8 +75,8 @@ private:
                                                               BenchCell &cell);
   Result<std::shared_ptr<const attention::LaunchPlan>>
   planOf(const BenchKernel &kernel, attention::ForwardProblem asked, BenchCell &cell);
-  Status predict(BenchKernel &kernel, const attention::LaunchPlan &plan, const attention::ForwardProblem &problem,
-                 BenchCell &cell);
+  Status predict(BenchKernel &kernel, const attention::LaunchPlan &plan, const PublishedRow &row,
+                 const Contents &contents, BenchCell &cell);
   /// The prediction after calibration, or the median.
   double microseconds(const BenchCell &cell) const {
     return cell.measured ? cell.measured->median : calibration.apply(cell.grid.executeMicroseconds);

@@ -1,6 +1,8 @@
 // A benchmark run as a table, JSON and CSV, and against a saved one.
 #include "Bench.h"
 
+#include "Verify/ReportParts.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -151,6 +153,13 @@ void Bench::writeCell(json::OStream &out, size_t row, size_t kernel) const {
   out.attribute("clock_ghz", cell.grid.clock);
   out.attribute("l2_hits", cell.grid.l2Hits);
   out.attribute("resident_workgroups", cell.grid.resident);
+  out.attributeArray("launches", [&] {
+    for (const BenchLaunch &launch : cell.launches)
+      out.object([&] {
+        out.attribute("kernel", launch.kernel);
+        verify::writeRegisters(out, launch.info);
+      });
+  });
   sim::writeKinds(out, cell.grid);
 }
 

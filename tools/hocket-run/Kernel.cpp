@@ -238,6 +238,23 @@ static Status saveResults(const NamedReport &report, const std::vector<KernelTen
   return Status::success();
 }
 
+/// --no-launch, and what it leaves without a meaning.
+static Status readNoLaunch(const Options &options, const std::vector<KernelTensor> &tensors, verify::RunOptions &run) {
+  if (!options.has(OPT_no_launch))
+    return Status::success();
+  if (!options.has(OPT_time))
+    return invalidInput("--no-launch leaves nothing to do without '--time'; add it");
+  for (auto [id, name] : {std::pair(OPT_check, "check"), std::pair(OPT_interleavings, "interleavings")})
+    if (options.has(id))
+      return invalidInput("--" + std::string(name) + " is of a launch, and --no-launch has none; leave one of them out");
+  for (const KernelTensor &tensor : tensors)
+    if (!tensor.saveTo.empty() || !tensor.expectedFile.empty())
+      return invalidInput("tensor '" + tensor.name + "' is to be " + (tensor.saveTo.empty() ? "compared" : "saved") +
+                          " after a launch, and --no-launch has none; give it by --random, or leave that out");
+  run.launches = false;
+  return Status::success();
+}
+
 static Result<int> runKernel(const Options &options) {
   Result<std::string> file = options.onlyInput("kernel file");
   if (!file.ok())
@@ -263,6 +280,8 @@ static Result<int> runKernel(const Options &options) {
        options.strings(OPT_expect), options.strings(OPT_tolerance), runOptions->seed});
   if (!tensors.ok())
     return tensors.error();
+  if (Status status = readNoLaunch(options, *tensors, *runOptions); !status.ok())
+    return status.error();
   Result<Kernel> kernel = getKernel(options, *file);
   if (!kernel.ok())
     return kernel.error();

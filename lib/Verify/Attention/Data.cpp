@@ -275,13 +275,15 @@ void attention::setBlockLists(const BlockLists &lists, ForwardInputs &inputs) {
   }
 }
 
-/// What is captured is small and the same whatever the kind of data.
-static void generateCaptured(const ForwardProblem &problem, uint64_t seed, ForwardInputs &inputs) {
+ForwardInputs attention::generateCaptured(const ForwardProblem &problem, uint64_t seed, const WantedTensors &wanted) {
+  ForwardInputs inputs;
   uint64_t stream = StreamCaptured;
   for (const manifest::TensorSpec &tensor : problem.tensors()) {
     if (isOwn(tensor.name) || !tensor.wanted)
       continue;
     Generator generator(seed, stream++);
+    if (wanted && !wanted(tensor))
+      continue;
     std::vector<double> &numbers = inputs.captured[tensor.name];
     std::vector<std::byte> &bytes = inputs.capturedBytes[tensor.name];
     if (auto known = problem.known.lists.find(tensor.name); known != problem.known.lists.end()) {
@@ -297,15 +299,15 @@ static void generateCaptured(const ForwardProblem &problem, uint64_t seed, Forwa
   }
   if (problem.blocks.any())
     setBlockLists(randomBlockLists(problem, Generator(seed, stream)), inputs);
+  return inputs;
 }
 
 ForwardInputs attention::generateInputs(const ForwardProblem &problem, DataKind kind, uint64_t seed,
                                         unsigned threads) {
-  ForwardInputs inputs;
+  ForwardInputs inputs = generateCaptured(problem, seed);
   RowFiller filler(problem, kind, seed);
   fillTensor(problem, "q", filler, threads, inputs.q);
   fillTensor(problem, "k", filler, threads, inputs.k);
   fillTensor(problem, "v", filler, threads, inputs.v);
-  generateCaptured(problem, seed, inputs);
   return inputs;
 }

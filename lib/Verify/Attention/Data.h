@@ -8,6 +8,7 @@
 #include "hocket/Attention/ForwardProblem.h"
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,13 @@ struct ForwardInputs {
 /// Generates the inputs of a valid problem on `threads` threads (0: all cores).
 ForwardInputs generateInputs(const ForwardProblem &problem, DataKind kind, uint64_t seed,
                              unsigned threads = 0);
+
+/// Which tensors are generated.
+using WantedTensors = std::function<bool(const manifest::TensorSpec &)>;
+
+/// The same without Q, K and V: lists of sequences, pages and blocks, and what modifications capture. Without `wanted`
+/// all of them; what it leaves out changes nothing else. They are the same whatever the kind of data.
+ForwardInputs generateCaptured(const ForwardProblem &problem, uint64_t seed, const WantedTensors &wanted = {});
 
 /// Takes `lists` for those of `inputs`.
 void setBlockLists(const BlockLists &lists, ForwardInputs &inputs);
