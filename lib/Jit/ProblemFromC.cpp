@@ -25,7 +25,6 @@ void hocket_forward_problem_init(hocket_forward_problem *problem) {
   problem->seq_q = defaults.seqQ;
   problem->seq_kv = defaults.seqKv;
   problem->head_dim = defaults.headDim;
-  problem->head_dim_v = defaults.headDimV;
   problem->total_q = problem->total_kv = 1;
   problem->num_pages = problem->table_pages = 1;
   problem->positions = 1;
@@ -200,7 +199,7 @@ Result<ForwardProblem> capi::readProblem(const hocket_forward_problem &from) {
   problem.seqQ = given.seq_q;
   problem.seqKv = given.seq_kv;
   problem.headDim = given.head_dim;
-  problem.headDimV = given.head_dim_v;
+  problem.headDimV = given.head_dim_v != 0 ? given.head_dim_v : given.head_dim;
   problem.visibility = *mask;
   if (given.has_scale)
     problem.scale = given.scale;

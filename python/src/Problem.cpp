@@ -10,19 +10,22 @@ using namespace hocket;
 using namespace hocket::python;
 using attention::ForwardProblem;
 
-attention::TensorStrides python::stridesOf(const Tensor &tensor, attention::Layout layout) {
+std::optional<attention::TensorStrides> python::stridesOf(const Tensor &tensor, const manifest::TensorSpec &dense,
+                                                          attention::Layout layout) {
   std::vector<int64_t> s = tensor.strides;
-  // Packed: rows, heads, elements.
-  if (s.size() == 3)
-    return {0, tensor.shape[0] == 1 ? (tensor.shape[2] + 7) / 8 * 8 : s[0],
-            tensor.shape[1] == 1 ? (tensor.shape[2] + 7) / 8 * 8 : s[1]};
-  // What a dimension of one element has for a stride says nothing, and may be anything. Kernels work on
-  // blocks of rows and tell those beyond the last by their places, so a row must have a length.
-  for (size_t i = 0; i != s.size(); ++i)
-    if (tensor.shape[i] == 1)
-      s[i] = (tensor.shape[3] + 7) / 8 * 8;
-  return layout == attention::Layout::BSHD ? attention::TensorStrides{s[0], s[1], s[2]}
-                                           : attention::TensorStrides{s[0], s[2], s[1]};
+  attention::TensorStrides strides, usual = attention::stridesOf(dense);
+  if (s.size() == 3) // packed: rows, heads, elements
+    strides = {usual.batch, s[0], s[1]};
+  else
+    strides = layout == attention::Layout::BSHD ? attention::TensorStrides{s[0], s[1], s[2]}
+                                                : attention::TensorStrides{s[0], s[2], s[1]};
+  // What a dimension of one element has for a stride says nothing, and may be anything.
+  for (const manifest::TensorDimension &dimension : dense.dimensions)
+    if (dimension.extent == 1)
+      (dimension.name == "head"       ? strides.head
+       : dimension.name == "sequence" ? strides.sequence
+                                      : strides.batch) = dimension.stride;
+  return strides == usual ? std::nullopt : std::optional(strides);
 }
 
 /// Shipped ones have no text.

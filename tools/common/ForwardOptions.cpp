@@ -546,45 +546,50 @@ std::vector<std::string> run::bundles(const Options &options) {
   return options.strings(OPT_bundle);
 }
 
-Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem &problem,
-                                   unsigned computeUnits) {
-  if (Status status = checkKernelOptions(options); !status.ok())
-    return status.error();
-  if (options.has(OPT_code_object) && problem.tuning.isSplit())
+/// What --code-object cannot do: all that takes a launch of its own.
+static Status checkOneLaunch(const ForwardProblem &problem) {
+  if (problem.tuning.isSplit())
     return invalidInput(
         "--num-splits has no effect on a --code-object, which computes everything in "
         "one launch; leave it out");
   for (auto [isInFront, option] : {std::pair(problem.update.appends, "--append"), {problem.makesBlocks, "--block-mask kernel"},
                                   {problem.work.list == WorkLists::Made, "--work-list kernel"}})
-    if (options.has(OPT_code_object) && isInFront)
+    if (isInFront)
       return invalidInput(std::string(option) + " is a launch of its own in front of attention, --code-object is the only "
                           "one; leave one of them out");
-  if (options.has(OPT_code_object) && problem.work.slices)
+  if (problem.work.slices)
     return invalidInput("slices of --work-list are put together by a launch behind attention, --code-object is the only "
                         "one; leave '-slices' out");
+  return Status::success();
+}
+
+Result<ForwardPlanPointer> run::makeForwardPlan(const Options &options, const ForwardProblem &problem,
+                                                unsigned computeUnits) {
+  if (Status status = checkKernelOptions(options); !status.ok())
+    return status.error();
   if (options.has(OPT_code_object)) {
+    if (Status status = checkOneLaunch(problem); !status.ok())
+      return status.error();
     Result<CompiledKernel> kernel =
         readKernel(options.string(OPT_code_object), options.string(OPT_manifest));
     if (!kernel.ok())
       return kernel.error();
-    return FoundKernel{std::make_shared<CompiledKernel>(*std::move(kernel)), ""};
+    return ForwardPlan::make(problem, {{"", std::make_shared<CompiledKernel>(*std::move(kernel))}});
   }
   Result<std::optional<CompileOptions>> compile = readCompileOptions(options);
   if (!compile.ok())
     return compile.error();
-  Result<KernelFinder> finder =
-      KernelFinder::make(options.strings(OPT_bundle), {architecture(options), computeUnits});
-  if (!finder.ok())
-    return finder.error();
+  Result<ToolPlanner> planner =
+      ToolPlanner::make(options.strings(OPT_bundle), {architecture(options), computeUnits});
+  if (!planner.ok())
+    return planner.error();
   showProgress("compiling", 0);
   if (*compile)
-    return finder->compile(problem, **compile);
+    return planner->compile(problem, **compile);
   std::string kernel = options.string(OPT_kernel, "auto");
-  if (const Result<KernelRegistry> &registry = KernelRegistry::shipped();
-      kernel != "auto" && !StringRef(kernel).contains(',') && registry.ok())
-    if (Result<const KernelEntry *> entry = registry->find(kernel); !entry.ok())
-      return entry.error();
-  return finder->find(kernel, problem);
+  if (kernel != "auto" && !StringRef(kernel).contains(','))
+    return planner->planner().planWith(std::string_view(kernel), problem);
+  return planner->plan(kernel, problem);
 }
 
 std::string run::saveDirectory(const Options &options) { return options.string(OPT_save); }

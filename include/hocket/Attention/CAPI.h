@@ -77,7 +77,7 @@ typedef struct hocket_forward_problem {
   int64_t kv_heads;      /* divides heads [1] */
   int64_t seq_q, seq_kv; /* lengths [1] */
   int64_t head_dim;      /* of Q and K, elements [128] */
-  int64_t head_dim_v;    /* of V and O, elements [128] */
+  int64_t head_dim_v;    /* of V and O, elements; 0: as head_dim [0] */
   int causal;            /* 0 or 1 [0] */
   int has_scale;         /* 0: scale is 1 / sqrt(head_dim) [0] */
   double scale;          /* factor on Q K^T, used if has_scale; at most 4.65e7 in size */
@@ -202,11 +202,14 @@ hocket_status hocket_plan_workspace(hocket_plan plan, uint64_t *bytes);
 /* Number of launches, and the registered kernel of each; valid until the plan is released. */
 hocket_status hocket_plan_launches(hocket_plan plan, size_t *count);
 hocket_status hocket_plan_kernel(hocket_plan plan, size_t launch, const char **name);
-/* The buffers that the plan has, by number: of forwards "q", "k", "v", "o", "lse", "workspace", and those of
- * modifications. */
+/* The plan as JSON: the problem, of each launch kernel, SHA-256 of the code object, grid and arguments, and the buffers.
+ * Valid until the plan is released. */
+hocket_status hocket_plan_describe(hocket_plan plan, const char **json);
+/* The buffers that a run needs, by number: of forwards "q", "k", "v", "o", those of modifications, and where they are
+ * needed "lse" and "workspace". */
 hocket_status hocket_plan_buffers(hocket_plan plan, size_t *count);
 hocket_status hocket_plan_buffer_name(hocket_plan plan, size_t buffer, const char **name);
-/* Bytes that a buffer must have at least; 0: it is not needed, and need not be given. */
+/* Bytes that a buffer must have at least; 0 of "lse" and "workspace": it is not needed, and need not be given. */
 hocket_status hocket_plan_buffer_bytes(hocket_plan plan, const char *buffer, uint64_t *bytes);
 
 /* Launches and waits. *seconds (may be NULL) receives the device time of all launches, host time in
