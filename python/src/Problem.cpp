@@ -49,22 +49,21 @@ ForwardProblem python::problemOf(const py::dict &what) {
   ForwardProblem problem;
   problem.dtype = valueOf(parseDataType(what["dtype"].cast<std::string>()));
   problem.layout = valueOf(attention::parseLayout(what["layout"].cast<std::string>()));
-  problem.batch = what["batch"].cast<int64_t>();
-  problem.heads = what["heads"].cast<int64_t>();
-  problem.kvHeads = what["kv_heads"].cast<int64_t>();
-  problem.seqQ = what["seq_q"].cast<int64_t>();
-  problem.seqKv = what["seq_kv"].cast<int64_t>();
-  problem.headDim = what["head_dim"].cast<int64_t>();
-  problem.headDimV = what["head_dim_v"].cast<int64_t>();
+  auto read = [&](const char *name, int64_t &member) {
+    if (what.contains(name))
+      member = what[name].cast<int64_t>();
+  };
+#define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help) read(#name, problem.member);
+#define HOCKET_COUNT(name, member, option, meta, help, when) read(#name, problem.member);
+#define HOCKET_NUMBER(name, member, initial) read(#name, problem.member);
+#include "hocket/Attention/ProblemFields.def"
   problem.visibility = valueOf(attention::Visibility::parse(what["mask"].cast<std::string>()));
   if (!what["scale"].is_none())
     problem.scale = what["scale"].cast<double>();
-  problem.tuning.numSplits = what["num_splits"].cast<int64_t>();
   for (const attention::SequenceList &list : attention::sequenceLists())
     problem.lists.*list.value = what["lists"].cast<py::list>().contains(std::string(list.tensor));
   if (!what["pages"].is_none()) {
     std::tie(problem.lists.pageSize, problem.numPages) = what["pages"].cast<std::pair<int64_t, int64_t>>();
-    problem.tablePages = what["table_pages"].cast<int64_t>();
     if (what["in_vectors"].cast<bool>())
       problem.pageLayout = attention::PageLayout::Vectorised;
   }
@@ -75,10 +74,6 @@ ForwardProblem python::problemOf(const py::dict &what) {
     problem.newRows = rows;
     problem.positions = positions;
   }
-  problem.totalQ = what["total_q"].cast<int64_t>();
-  problem.totalKv = what["total_kv"].cast<int64_t>();
-  if (what.contains("min_seqlen_q"))
-    problem.minSeqlenQ = what["min_seqlen_q"].cast<int64_t>();
   if (what.contains("work_list") && what["work_list"].cast<bool>())
     problem.work.list = attention::WorkLists::Made;
   if (!what["dropout"].is_none()) {

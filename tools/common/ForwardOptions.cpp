@@ -59,10 +59,6 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
     if (isPacked && options.has(id))
       return invalidInput("--" + std::string(name) +
                           " and --seqlens-q both say how many rows there are; leave one of them out");
-  struct Field {
-    unsigned id;
-    int64_t *value, fallback;
-  };
   // In order: the defaults of later fields are earlier ones.
   auto read = [&](unsigned id, int64_t &value, int64_t fallback) -> Status {
     // Any integer here; what is too small or too large is the problem's own message.
@@ -72,24 +68,16 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
     value = *number;
     return Status::success();
   };
-  const Field fields[] = {{OPT_batch, &problem.batch, 1},
-                          {OPT_heads, &problem.heads, 1},
-                          {OPT_seq_q, &problem.seqQ, 1},
-                          {OPT_head_dim, &problem.headDim, 128}};
-  for (const Field &field : fields)
-    if (Status status = read(field.id, *field.value, field.fallback); !status.ok())
-      return status;
-  if (Status status = read(OPT_head_dim_v, problem.headDimV, problem.headDim); !status.ok())
+#define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
+  if (Status status = read(OPT_##name, problem.member, otherwise); !status.ok())                                       \
     return status;
-  if (Status status = read(OPT_kv_heads, problem.kvHeads, problem.heads); !status.ok())
+#define HOCKET_COUNT(name, member, option, meta, help, when)                                                           \
+  if (Status status = read(OPT_##name, problem.member, 0); !status.ok())                                               \
     return status;
+#include "hocket/Attention/ProblemFields.def"
   if (Status status = read(OPT_num_splits, problem.tuning.numSplits, 0); !status.ok())
     return status;
-  if (Status status = read(OPT_seq_kv, problem.seqKv, problem.seqQ); !status.ok())
-    return status;
   if (Status status = readSequences(options, sequenceOptions, problem); !status.ok())
-    return status;
-  if (Status status = read(OPT_min_seqlen_q, problem.minSeqlenQ, 0); !status.ok())
     return status;
   if (Status status = readAppend(options, appendOptions, problem); !status.ok())
     return status;
@@ -380,7 +368,8 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
   if (!mask.ok())
     return mask.error();
   problem.visibility = *mask;
-  problem.wantLse = options.has(OPT_lse);
+#define HOCKET_FLAG(name, member, option, help) problem.member = options.has(OPT_##name);
+#include "hocket/Attention/ProblemFields.def"
   if (Status status = readModifications(options, problem); !status.ok())
     return status.error();
   if (options.has(OPT_scale)) {
@@ -505,7 +494,7 @@ Status run::checkExplainOptions(const Options &options) {
 
 Status run::checkBackwardOptions(const Options &options) {
   for (auto [id, name] :
-       {std::pair(OPT_lse, "lse"),
+       {std::pair(OPT_want_lse, "lse"),
         std::pair(OPT_num_splits, "num-splits"), std::pair(OPT_bundle, "bundle"),
         std::pair(OPT_waves, "waves"), std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_workgroups, "workgroups"),
         std::pair(OPT_block_order, "block-order"), std::pair(OPT_group_rows, "group-rows"),
