@@ -2,6 +2,9 @@
 
 What the library cannot do is refused by an exception that names the argument; nothing is ignored.
 """
+import contextvars
+import json
+
 from . import _hocket, _tensors
 from ._arguments import architecture, integer, text
 from ._errors import InvalidInput, Unsupported
@@ -13,6 +16,32 @@ LAYOUTS = {
     "bshd": "[batch, seq, heads, head_dim]",
     "bhsd": "[batch, heads, seq, head_dim]",
 }
+
+
+#: A list for the plans of what is called, which then does not run; None: it runs.
+_plans = contextvars.ContextVar("plans", default=None)
+
+
+def plan_of(function, /, *args, **kwargs):
+    """What `function(*args, **kwargs)` would launch, as a dict; nothing runs, and what the call returns is not filled."""
+    plans = []
+    token = _plans.set(plans)
+    try:
+        function(*args, **kwargs)
+    finally:
+        _plans.reset(token)
+    if not plans:
+        raise InvalidInput(f"argument 'function' is {function!r}, which launches no attention; give a function of hocket")
+    return plans[0]
+
+
+def _run(name, *arguments):
+    """Runs `_hocket.forward` or `backward`, or keeps its plan for `plan_of`."""
+    plans = _plans.get()
+    if plans is None:
+        getattr(_hocket, name)(*arguments)
+    else:
+        plans.append(json.loads(getattr(_hocket, f"{name}_plan")(*arguments)))
 
 
 class Names:
@@ -307,7 +336,7 @@ class Call:
         views = {**views, **self._beside}
         # A block's queries are read before its rows of O are written, by the same workgroup.
         _check_apart(views, [key for key in ("o", "lse") if key in views], in_place={("o", "q")})
-        _hocket.forward(self.problem, views, self.arch, self.stream)
+        _run("forward", self.problem, views, self.arch, self.stream)
         return out, lse
 
     def describe(self, q, k, v):
@@ -351,7 +380,7 @@ class Call:
         written = [f"d{key}" for key in "qkv"] + [f"d_{name}" for name in self.others]
         views = {**views, **self._beside}
         _check_apart(views, written)
-        _hocket.backward(self.problem, views, self.arch, self.stream)
+        _run("backward", self.problem, views, self.arch, self.stream)
         return tuple(made)
 
 

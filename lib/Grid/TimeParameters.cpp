@@ -1,5 +1,5 @@
 // The parameter table as data: overriding from the command line, and the page that documents it.
-#include "Simulator/TimeParameters.h"
+#include "Grid/TimeParameters.h"
 
 #include "Target/Arch/ArchInfo.h"
 
@@ -17,7 +17,7 @@ using llvm::StringRef;
 static constexpr TimeParameterInfo table[] = {
 #define HOCKET_TIME_PARAMETER(field, key, value, unit, source, confidence, text)                   \
   {key, &TimeParameters::field, value, unit, source, confidence, text},
-#include "Simulator/TimeParameters.def"
+#include "Grid/TimeParameters.def"
 };
 
 double sim::effectiveClock(const TimeParameters &p, double busy) {
@@ -110,7 +110,7 @@ std::string sim::timeParameterPage() {
   std::string page;
   llvm::raw_string_ostream out(page);
   out << "# Parameters of the cycle model\n\n"
-         "Generated from lib/Simulator/TimeParameters.def. Override one with "
+         "Generated from lib/Grid/TimeParameters.def. Override one with "
          "`--time-param KEY=VALUE`. Sections are those of docs/Hardware.md; \"published\" is what "
          "published measurements pin down under a model of this kind. Values are gfx950's; for "
          "another "
