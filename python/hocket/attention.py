@@ -6,11 +6,12 @@ import math
 import operator
 import random
 
-from . import _tensors, block_mask as block_masks, flex
+from . import _broadcast, _tensors, block_mask as block_masks, flex
 from ._append import Appended
 from ._arguments import integer, real
 from ._call import LAYOUTS, Call, Modifications, Names, attend
 from ._errors import InvalidInput, Unsupported
+from ._heads import are_whole, cut, padded, whole_heads
 from ._sequences import Sequences, cache_lengths, check_starts, lengths_in_pages
 
 
@@ -61,14 +62,12 @@ _FAR = 2**32
 
 
 def _window(window_size):
-    """(left, right), -1 for no limit."""
+    """(left, right), -1 for no limit, which any number below 0 is."""
     try:
         left, right = (operator.index(side) for side in window_size)
     except (TypeError, ValueError):
         raise InvalidInput(f"argument 'window_size' is {window_size!r}, wanted two integers") from None
-    if min(left, right) < -1:
-        raise InvalidInput(f"argument 'window_size' is {window_size!r}, wanted numbers from 0, or -1 for no limit")
-    return min(left, _FAR), min(right, _FAR)
+    return min(max(left, -1), _FAR), min(max(right, -1), _FAR)
 
 
 def _soft_cap(softcap):
@@ -121,11 +120,11 @@ _SEEN = """attn.mask_mod @attn_mask(%batch: i32, %head: i32, %query: i32, %key: 
 def _add_mask(modifications, mask, problem):
     """torch's attn_mask: booleans say what is seen, floats are added; broadcast from the left."""
     texts = {"bool": _SEEN, "float32": _BIAS.format(element="f32"), "float16": _BIAS.format(element="f16"),
-             "bfloat16": _BIAS.format(element="bf16")}
+             "float64": _BIAS.format(element="f32"), "bfloat16": _BIAS.format(element="bf16")}
     text = texts.get(_element_name(mask))
     if text is None:
         raise InvalidInput(
-            f"argument 'attn_mask' has elements of {_element_name(mask)}, wanted bool, float32, float16 or bfloat16"
+            f"argument 'attn_mask' has elements of {_element_name(mask)}, wanted bool, float64, float32, float16 or bfloat16"
         )
     wanted = (problem["batch"], problem["heads"], problem["seq_q"], problem["seq_kv"])
     shape = (1,) * (4 - len(mask.shape)) + tuple(mask.shape)
@@ -163,6 +162,7 @@ def _flash_modifications(window, cap, alibi_slopes, sink=None):
     return modify
 
 
+@whole_heads("softmax_scale")
 def flash_attn_func(
     q,
     k,
@@ -230,6 +230,15 @@ def flash_attn_backward(
     """The gradients of flash_attn_func's q, k and v, dq, dk and dv, and into `dsink` the sink's; docs/Python.md has an
     example. The same bits each time, unless `accumulate` lets atomics add dQ up, in "f32" or "packed" in pairs of q's type;
     `deterministic` refuses that."""
+    for name, tensor in (("dout", dout), ("q", q), ("k", k), ("v", v), ("out", out)):
+        _tensors.refuse_gradient(tensor, name)
+    if not are_whole(q, k, v):
+        given = dict(dropout_p=dropout_p, causal=causal, window_size=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
+                     deterministic=deterministic, rng_state=rng_state, sink=sink, dsink=dsink, accumulate=accumulate,
+                     dtype=dtype, arch=arch, stream=stream)
+        scale = q.shape[-1] ** -0.5 if softmax_scale is None else softmax_scale
+        made = flash_attn_backward(*padded(dout, q, k, v, out), softmax_lse, softmax_scale=scale, **given)
+        return tuple(cut(whole, like.shape[-1], own) for whole, like, own in zip(made, (q, k, v), (dq, dk, dv)))
     if real(dropout_p, "dropout_p") and rng_state is None:
         raise InvalidInput("argument 'rng_state' is missing: with dropout_p it is what the forward was given")
     if dsink is not None and sink is None:
@@ -246,6 +255,7 @@ def flash_attn_backward(
     )[:3]
 
 
+@whole_heads("softmax_scale")
 def flash_attn_varlen_func(
     q,
     k,
@@ -264,6 +274,8 @@ def flash_attn_varlen_func(
     return_attn_probs=False,
     block_table=None,
     *,
+    rng_state=None,
+    sink=None,
     min_seqlen_q=0,
     seqused_q=None,
     seqused_k=None,
@@ -276,13 +288,13 @@ def flash_attn_varlen_func(
     stream=None,
 ):
     """Attention of packed sequences with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
-    _refuse(real(dropout_p, "dropout_p"), 0.0, "dropout_p", "leave it at 0")
+    dropout = _dropout(dropout_p, rng_state, q)
     _refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
     check_starts(cu_seqlens_q, cu_seqlens_k, seqused_k, block_table)
     call = Call(
         Names("q", "k", "v"), layout="packed", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
-        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes),
+        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink), dropout=dropout,
         sequences=Sequences(
             Sequences.longest_of(max_seqlen_q, max_seqlen_k) | {
                 "min_seqlen_q": integer(min_seqlen_q, "min_seqlen_q", 0), "work_list": bool(work_list)},
@@ -291,7 +303,8 @@ def flash_attn_varlen_func(
             seqused_k=lengths_in_pages(cu_seqlens_k, seqused_k, block_table),
         ),
     )
-    return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=[("slopes", "alibi_slopes", alibi_slopes)])
+    return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse,
+                  others=[("sink", "sink", sink), ("slopes", "alibi_slopes", alibi_slopes)])
 
 
 def _longest_query(cu_seqlens_q, max_seqlen_q):
@@ -302,11 +315,12 @@ def _longest_query(cu_seqlens_q, max_seqlen_q):
     if cu_seqlens_q is None:
         return None
     shape = tuple(getattr(cu_seqlens_q, "shape", ()))
-    if len(shape) != 1 or shape[0] < 2:
-        raise InvalidInput(f"argument 'cu_seqlens_q' has the shape {shape}, wanted [batch + 1], of one sequence at least")
+    if len(shape) != 1 or shape[0] < 1:
+        raise InvalidInput(f"argument 'cu_seqlens_q' has the shape {shape}, wanted [batch + 1]")
     return integer(max_seqlen_q, "max_seqlen_q", 1)
 
 
+@whole_heads("softmax_scale", written=("k", "v"))
 def flash_attn_with_kvcache(
     q,
     k_cache,
@@ -361,7 +375,7 @@ def flash_attn_with_kvcache(
         if len(shape) != 2:
             raise InvalidInput(f"argument 'block_table' has the shape {shape}, wanted [batch, entries]")
         rows *= shape[1]
-    longest = {"seq_q": most or max(q.shape[1], 1), "seq_kv": max(rows, 1)}
+    longest = {"seq_q": most or q.shape[1], "seq_kv": rows}
     update = None
     if any(tensor is not None for tensor in (k, v, rotary_cos, rotary_sin)):
         update = Appended(k, v, rotary_cos, rotary_sin, bool(rotary_interleaved), (k_cache, v_cache), rows, dtype, most)
@@ -375,20 +389,7 @@ def flash_attn_with_kvcache(
     return attend(call, q, k_cache, v_cache, out=out, lse=lse, return_lse=return_softmax_lse)
 
 
-def _as_batches(tensor, name):
-    """A view of torch's [..., heads, seq, head_dim] with one dimension for the batch."""
-    shape = getattr(tensor, "shape", None)
-    if shape is None or len(shape) == 4:
-        return tensor  # `check_rows` says what it is instead
-    if len(shape) == 3:
-        return tensor[None]
-    if len(shape) == 2:
-        return tensor[None, None]
-    raise InvalidInput(
-        f"argument '{name}' has {len(shape)} dimensions, wanted 2 to 4: [batch, heads, seq, head_dim]"
-    )
-
-
+@whole_heads("scale")
 def scaled_dot_product_attention(
     query,
     key,
@@ -412,10 +413,10 @@ def scaled_dot_product_attention(
     if attn_mask is not None and is_causal:
         raise InvalidInput("argument 'attn_mask' is given with is_causal=True; leave out one of them")
     dropout = _dropout(dropout_p, rng_state, query)
-    dimensions = len(getattr(query, "shape", (0,) * 4))
-    names = Names("query", "key", "value")
-    batches = [_as_batches(t, n) for t, n in ((query, "query"), (key, "key"), (value, "value"))]
-    _check_gqa(batches[0], batches[1], enable_gqa)
+    shapes = _broadcast.Batches(query, key, value)
+    query, key, value = shapes.four(query, "query"), shapes.four(key, "key"), shapes.four(value, "value")
+    _check_gqa(query, key, enable_gqa)
+    attn_mask = shapes.mask(attn_mask, query, key)
 
     def modify(problem):
         modifications = Modifications()
@@ -427,22 +428,22 @@ def scaled_dot_product_attention(
         return modifications
 
     call = Call(
-        names, layout="bhsd", mask="causal" if is_causal else "none", scale=_scale(scale, "scale"), dtype=dtype,
-        num_splits=num_splits, arch=arch, stream=stream, modify=modify, dropout=dropout,
+        Names("query", "key", "value"), layout="bhsd", mask="causal" if is_causal else "none", scale=_scale(scale, "scale"),
+        dtype=dtype, num_splits=num_splits, arch=arch, stream=stream, modify=modify, dropout=dropout,
     )
     results = attend(
-        call, *batches, out=None if out is None else _as_batches(out, "out"),
-        lse=lse if lse is None else lse[(None,) * (4 - dimensions)] if dimensions < 4 else lse, return_lse=return_lse,
+        call, query, key, value, out=None if out is None else shapes.four(out, "out"),
+        lse=None if lse is None else shapes.four_of_rows(lse), return_lse=return_lse,
         others=[("attn_mask", "attn_mask", attn_mask)],
     )
-    leading = (0,) * (4 - dimensions)
     made, made_lse = results if return_lse else (results, None)
-    made = out if out is not None else made[leading] if leading else made
+    made = out if out is not None else shapes.back(made)
     if not return_lse:
         return made
-    return made, lse if lse is not None else made_lse[leading] if leading else made_lse
+    return made, lse if lse is not None else shapes.back(made_lse)
 
 
+@whole_heads("scale")
 def flex_attention(
     query,
     key,
@@ -469,6 +470,7 @@ def flex_attention(
         raise Unsupported("argument 'kernel_options' is given, which says nothing to these kernels; leave it None")
     if block_mask is not None:
         block_mask = block_masks.BlockMask.of(block_mask)
+    key, value = _broadcast.to_batch_of(query, key), _broadcast.to_batch_of(query, value)
     _check_gqa(query, key, enable_gqa)
     others = []
 
@@ -482,7 +484,7 @@ def flex_attention(
             block_mask.check(sizes)
             for name, tensor in block_mask.tensors().items():
                 modifications.capture(name, f"block_mask.{name}", _tensors.capturable(tensor, "block_mask"), tensor.shape)
-            modifications.blocks = block_mask.BLOCK_SIZE
+            modifications.blocks = block_mask.block_sizes(sizes)
         if block_mask is not None and block_mask.mask_mod is not None:
             traced.append(flex.trace(block_mask.mask_mod, "mask_mod", True, sizes, "mask_"))
         for modification, name in zip(traced, ("score_mod", "mask_mod") if score_mod is not None else ("mask_mod",)):
@@ -490,7 +492,7 @@ def flex_attention(
             for captured, tensor in modification.tensors.items():
                 where = f"{name} (a tensor that it captures)"
                 # Of a predicate there is no gradient.
-                if name == "score_mod" and _tensors.wants_gradient(tensor):
+                if name == "score_mod" and _tensors.wants_gradient(tensor) and "float" in str(tensor.dtype):
                     others.append((captured, where, tensor))
                     call.others = (*call.others, captured)
                 own = _tensors.capturable(tensor, where, differentiable=captured in call.others)
