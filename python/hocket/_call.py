@@ -18,7 +18,6 @@ LAYOUTS = {
     "bhsd": "[batch, heads, seq, head_dim]",
 }
 
-
 #: A list for the plans of what is called, which then does not run; None: it runs.
 _plans = contextvars.ContextVar("plans", default=None)
 
@@ -43,6 +42,8 @@ def _run(name, *arguments):
         getattr(_hocket, name)(*arguments)
     else:
         plans.append(json.loads(getattr(_hocket, f"{name}_plan")(*arguments)))
+
+
 #: Elements that the gradient of LSE takes of heads, and the most that heads have.
 _MORE, _LARGEST_HEAD = 8, 256
 
