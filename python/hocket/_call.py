@@ -6,7 +6,7 @@ import contextvars
 import json
 import math
 
-from . import _hocket, _tensors
+from . import _hocket, _large, _tensors
 from ._arguments import architecture, integer, text
 from ._errors import InvalidInput, Unsupported
 
@@ -36,12 +36,13 @@ def plan_of(function, /, *args, **kwargs):
 
 
 def _run(name, *arguments):
-    """Runs `_hocket.forward` or `backward`, or keeps its plan for `plan_of`."""
+    """Runs `_hocket.forward` or `backward`, or keeps its plan for `plan_of`. Returns whether it ran."""
     plans = _plans.get()
     if plans is None:
         getattr(_hocket, name)(*arguments)
     else:
         plans.append(json.loads(getattr(_hocket, f"{name}_plan")(*arguments)))
+    return plans is None
 
 
 #: Elements that the gradient of LSE takes of heads, and the most that heads have.
@@ -238,26 +239,30 @@ class Call:
     """How attention is asked for; with the first tensors also its problem, and what is read beside them.
 
     `modify` gives the modifications for a problem. `sequences`, of packed tensors, reads its lists and gives what the
-    problem says of them; `update` does so with what is appended to a cache. `others` are the tensors beside q, k and v
-    whose gradients the backward gives, by the problem's names. `accumulate` and `deterministic` are of backwards: how dQ is
-    added up. `of_keys` is the layout of dense k and v where it is another one than `layout`.
+    problem says of them; `update` does so with what is appended to a cache. `of_keys` is the layout of dense k and v where it
+    is another one than `layout`. `others` are the tensors beside q, k and v whose gradients the backward gives, by the
+    problem's names.
     """
 
     def __init__(
         self, names, *, layout, mask, scale, dtype, arch, stream, num_splits=0, modify=None,
-        dropout=None, sequences=None, update=None, others=(), accumulate=None, deterministic=False, of_keys=None,
+        dropout=None, sequences=None, update=None, of_keys=None,
     ):
         if dtype is not None:
             text(dtype, "dtype", "a name such as 'bf16'")
         self.names, self.layout, self.dtype, self.arch, self.stream = names, layout, dtype, architecture(arch), stream
         self._options = {"mask": mask, "scale": scale, "num_splits": num_splits}
         self._modify, self._dropout, self._sequences, self._update = modify, dropout, sequences, update
-        self.others = others
-        self._adding = {"accumulate": _accumulation(accumulate), "deterministic": bool(deterministic)}
+        self.others, self._adding = (), {"accumulate": "none", "deterministic": False}
         self._paged = sequences is not None and sequences.table is not None
         self._of_keys = "pages" if self._paged else of_keys or layout
         self._in_vectors = self.is_empty = False
         self.problem, self._beside, self.captured = None, {}, []
+
+    def add_up(self, others, accumulate, deterministic):
+        """Of a backward: which gradients there are beside those of q, k and v, and how dQ is added up."""
+        self.others = others
+        self._adding = {"accumulate": _accumulation(accumulate), "deterministic": bool(deterministic)}
 
     def _describe(self, q, k, v):
         """The three, read and checked; they say the problem."""
@@ -344,7 +349,8 @@ class Call:
         first = views["q"]
         shape = (*first.shape[:-1], views["v"].shape[-1])
         out, views["o"] = self._output(out, "out", shape, q, first)
-        if want_lse or lse is not None:
+        may_be_large = not self.is_empty and _large.may_be(self.problem)
+        if want_lse or lse is not None or may_be_large:
             if lse is None:
                 lse = self._new(q, self._rows(), "f32", -math.inf)
             views["lse"] = self._read_lse(lse, "lse", first, is_written=True)
@@ -354,8 +360,18 @@ class Call:
         views = {**views, **self._beside}
         # A block's queries are read before its rows of O are written, by the same workgroup.
         _check_apart(views, [key for key in ("o", "lse") if key in views], in_place={("o", "q")})
-        _run("forward", self.problem, views, self.arch, self.stream)
+        ran = _run("forward", self.problem, views, self.arch, self.stream)
+        rows = _large.shifts(lse) if ran and may_be_large else None
+        if rows is not None:
+            self._forward_shifted(rows, views)
+            lse += rows
         return out, lse
+
+    def _forward_shifted(self, rows, views):
+        """The same with `rows` subtracted from scores, and so from LSE. Returns the problem and its tensors."""
+        problem, beside = _large.shifted(self.problem, self._beside, rows, self.stream)
+        _hocket.forward(problem, {**views, **beside}, self.arch, self.stream)
+        return problem, beside
 
     def _without_keys(self, out, lse):
         """The results where there are no queries, or no keys: 0, and LSE of nothing, or of the sink."""
@@ -366,10 +382,6 @@ class Call:
             sink = self.sink.detach() if _tensors.is_torch(self.sink) else self.sink
             lse[...] = sink[:, None]
         return out, lse
-
-    def describe(self, q, k, v):
-        """Makes the problem, and so what is captured, known before anything runs."""
-        self._describe(q, k, v)
 
     def plan_backward(self, q, k, v):
         """Makes the kernels of the backward; refuses what has none."""
@@ -431,8 +443,23 @@ class Call:
         written = [f"d{key}" for key in "qkv"] + [f"d_{name}" for name in self.others]
         views = {**views, **self._beside}
         _check_apart(views, written)
-        _run("backward", self.problem, views, self.arch, self.stream)
+        rows = _large.shifts(lse) if _large.may_be(self.problem) else None
+        if rows is None:
+            _run("backward", self.problem, views, self.arch, self.stream)
+        else:
+            self._backward_shifted(rows, views, q)
         return tuple(made)
+
+    def _backward_shifted(self, rows, views, like):
+        """LSE without `rows` is computed again: the one that is given does not have it."""
+        first = views["q"]
+        out = _tensors.empty_like(like, self.names.q, views["o"].shape, first.dtype)
+        lse = _tensors.empty_like(like, self.names.q, self._rows(), "f32")
+        made = {key: views[key] for key in "qkv"}
+        made["o"] = self._read_like(out, "out", views["o"].shape, first, is_written=True)
+        made["lse"] = self._read_lse(lse, "lse", first, is_written=True)
+        problem, beside = self._forward_shifted(rows, made)
+        _hocket.backward(problem, {**views, **beside, "lse": made["lse"]}, self.arch, self.stream)
 
 
 def attend(call, q, k, v, *, out, lse, return_lse, others=()):

@@ -294,9 +294,11 @@ def _bound(function, trace, known):
     cells = []
     for cell in function.__closure__ or ():
         try:
-            cells.append(types.CellType(replace(cell.cell_contents)))
+            content = cell.cell_contents
         except ValueError:  # not filled yet
             cells.append(cell)
+            continue
+        cells.append(types.CellType(replace(content)))
     if not _is_of_library(function):
         globals_ = dict(globals_)
         for name in function.__code__.co_names:

@@ -100,15 +100,19 @@ def _whole(name):
     """To a whole number, which integers are."""
     of_reals = _math(name)
 
-    def function(operand, decimals=0):
-        if decimals:
-            raise Unsupported(f"'decimals' is {decimals}, scores are rounded to whole numbers; scale them before and after")
+    def function(operand):
         return operand if isinstance(operand, Value) and operand.kind != "f32" else of_reals(operand)
 
     return function
 
 
-floor, ceil, trunc, round_ = map(_whole, ("floor", "ceil", "trunc", "roundeven"))
+floor, ceil, trunc, _to_even = map(_whole, ("floor", "ceil", "trunc", "roundeven"))
+
+
+def round_(operand, decimals=0):
+    if decimals:
+        raise Unsupported(f"'decimals' is {decimals}, scores are rounded to whole numbers; scale them before and after")
+    return _to_even(operand)
 
 
 def _fused(a, b, c):

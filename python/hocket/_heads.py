@@ -1,4 +1,5 @@
-"""Heads of sizes that kernels do not have: zeros are put at their ends, which change neither scores nor what is kept."""
+"""Queries, keys and values as kernels have them: in autocast's type, and with zeros at the end of heads of other sizes, which
+change neither scores nor what is kept."""
 import functools
 import inspect
 
@@ -39,18 +40,19 @@ def whole_heads(scale, written=()):
 
         @functools.wraps(function)
         def attend(*arguments, **options):
-            options.update(zip(names, arguments))
-            tensors = [options.get(name) for name in names[:3]]
-            if are_whole(*tensors) or any(options.get(name) is not None for name in written):
-                return function(**options)
-            if options.get(scale) is None:
-                options[scale] = tensors[0].shape[-1] ** -0.5
-            out = options.pop("out", None)
-            options.update(zip(names, padded(*tensors)))
-            made = function(**options)
-            made, *lse = made if isinstance(made, tuple) else (made,)
+            given = {**dict(zip(names, arguments)), **options}
+            tensors = [_tensors.in_autocast(given.get(name)) for name in names[:3]]
+            given.update({name: tensor for name, tensor in zip(names, tensors) if name in given})
+            if are_whole(*tensors) or any(given.get(name) is not None for name in written):
+                return function(**given)
+            if given.get(scale) is None:
+                given[scale] = tensors[0].shape[-1] ** -0.5
+            out = given.pop("out", None)
+            given.update(zip(names, padded(*tensors)))
+            made = function(**given)
+            made, lse = made if isinstance(made, tuple) else (made, None)
             made = cut(made, tensors[2].shape[-1], out)
-            return (made, *lse) if lse else made
+            return made if lse is None else (made, lse)
 
         return attend
 

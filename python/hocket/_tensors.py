@@ -34,6 +34,34 @@ def torch_of(tensor):
     return sys.modules["torch"] if is_torch(tensor) else None
 
 
+def is_traced(tensor):
+    """Whether torch records what is done with `tensor`, or has it stand for others: under torch.compile, export, vmap, and with
+    tensors that are not memory."""
+    if not is_torch(tensor):
+        return False
+    torch = sys.modules["torch"]
+    compiler = getattr(torch, "compiler", None)
+    if compiler is None or not hasattr(torch.library, "register_autograd"):
+        return False
+    if compiler.is_compiling():
+        return True
+    is_plain = type(tensor) in (torch.Tensor, torch.nn.Parameter) and not tensor.is_meta
+    return (not is_plain or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+            or torch._C._len_torch_dispatch_stack() > 0)
+
+
+def in_autocast(tensor):
+    """torch's float32 `tensor` in the type that autocast asks for, where it is on."""
+    if not is_torch(tensor) or tensor.dtype != sys.modules["torch"].float32:
+        return tensor
+    torch, device = sys.modules["torch"], tensor.device.type
+    if hasattr(torch, "get_autocast_dtype"):
+        return tensor.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else tensor
+    if device == "cpu":
+        return tensor.to(torch.get_autocast_cpu_dtype()) if torch.is_autocast_cpu_enabled() else tensor
+    return tensor.to(torch.get_autocast_gpu_dtype()) if torch.is_autocast_enabled() else tensor
+
+
 def wants_gradient(tensor):
     return is_torch(tensor) and tensor.requires_grad and sys.modules["torch"].is_grad_enabled()
 

@@ -17,7 +17,7 @@ _WORDS = {"batch": "batch", "head": "heads", "query": "seq_q", "key": "seq_kv"}
 
 
 class Modification:
-    """A traced function: its text, and the tensors that it reads, by name."""
+    """A traced function: its text, and the tensors that it reads, in the order of their numbers."""
 
     def __init__(self, text, tensors):
         self.text, self.tensors = text, tensors
@@ -66,17 +66,15 @@ def trace(function, name, is_mask, sizes, prefix=""):
     traced, result = record(function, name, is_mask, sizes)
     header = [] if is_mask else ["%score: f32"]
     header += [f"%{word}: i32" for word in _WORDS]
-    tensors = {}
     for number, tensor in enumerate(traced.captured):
         element, _ = ELEMENTS[element_type(tensor)]
         extents = ", ".join(_sizes(tensor.shape, sizes))
         header.append(f"%captured_{number}: tensor<{'?x' * len(tensor.shape)}{element}> "
                       f'{{attn.bind = "{prefix}captured_{number}", attn.sizes = [{extents}]}}')
-        tensors[f"{prefix}captured_{number}"] = tensor
     header += [f'%{own}: i32 {{attn.value = "{of}"}}' for own, of in traced.numbers.items()]
     lines = [f"attn.{'mask' if is_mask else 'score'}_mod @{name}({', '.join(header)}) {{",
              *(line.text() for line in traced.lines), f"  attn.yield {result.name} : {result.kind}", "}"]
-    return Modification("\n".join(lines) + "\n", tensors)
+    return Modification("\n".join(lines) + "\n", list(traced.captured))
 
 
 def and_masks(*mask_mods):

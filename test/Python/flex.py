@@ -240,13 +240,13 @@ class Blocks(Case):
             self.check(mask, seen, shape)
         mask = create_block_mask(lambda b, h, q, k: q >= k, 1, 1, 256, 256, BLOCK_SIZE=(128, 64))
         self.assertEqual(mask.sparsity(), 25)  # 4 + 2 of 8 blocks
+        self.assertEqual(mask.kv_num_blocks.tolist(), [[[2, 2]]])
+        self.assertEqual(mask.full_kv_indices[0, 0, 1, :2].tolist(), [0, 1])
         # What can be traced need not be a function of arrays.
         own = where
         mask = create_block_mask(lambda b, h, q, k: own(q > 20, q >= k, k < 4) & hocket.flex.cos(q * 0.1).lt(2), 1, 1, 300, 500,
                                  BLOCK_SIZE=128)
         self.check(mask, lambda b, h, q, k: numpy.where(q > 20, q >= k, k < 4), shape)
-        self.assertEqual(mask.kv_num_blocks.tolist(), [[[2, 2]]])
-        self.assertEqual(mask.full_kv_indices[0, 0, 1, :2].tolist(), [0, 1])
 
     def test_of_the_caller(self):
         generator = numpy.random.default_rng(3)
@@ -382,7 +382,7 @@ class Named(unittest.TestCase):
         for mask, message in (
             (numpy.zeros((99, 1), bool), r"has the shape \(99, 140\), wanted one that broadcasts"),
             (numpy.zeros((1, 1, 1, 1, 140), bool), ".*wanted one that broadcasts"),
-            (numpy.zeros((100, 140), int), "has elements of int64, wanted bool, float32"),
+            (numpy.zeros((100, 140), int), "has elements of int64, wanted bool, float64, float32"),
         ):
             with self.assertRaisesRegex(InvalidInput, f"argument 'attn_mask' {message}"):
                 scaled_dot_product_attention(q, k, v, mask, enable_gqa=True)

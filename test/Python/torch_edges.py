@@ -190,6 +190,36 @@ class Everywhere(Case):
             hocket.flash_attn_backward(out, q, q, q, out, lse)
 
 
+class FarRows(Case):
+    """Rows whose scores are all about -1e9, or 1e9, which float32 does not hold apart: the mean of what they hide."""
+
+    def test_by_a_bias(self):
+        for dtype in TOLERANCE:
+            for far in (-1e9, 1e9, -1e5, -6e4):
+                bias = torch.zeros(40, 40)
+                bias[3], bias[5, 10:], bias[7], bias[7, 4] = far, far, far, 2 * far
+                bias[9, 1:] = -torch.inf
+                leaves = [random(1, 2, 40, 64, dtype=dtype, grad=True, seed=n) for n in range(3)]
+                with self.subTest(dtype=dtype, far=far):
+                    self.check(lambda *t: scaled_dot_product_attention(*t, bias), leaves,  # noqa: B023
+                               lambda *t: own(*t, lambda s: s + bias)[0])  # noqa: B023
+                lse = scaled_dot_product_attention(*(t.detach() for t in leaves), bias, return_lse=True)[1]
+                wanted = own(*(t.detach().double() for t in leaves), lambda s: s + bias)[1]  # noqa: B023
+                self.assertLess(float(((lse - wanted) / wanted.abs().clamp(min=1)).abs().max()), 1e-6)
+
+    def test_by_functions(self):
+        table = torch.zeros(30)
+        table[4:] = -1e9
+        for score, wanted in (
+            (lambda s, b, h, q, k: torch.where(q < 7, s, -1e9), lambda s: torch.where(
+                torch.arange(30)[:, None] < 7, s, torch.full_like(s, -1e9))),
+            (lambda s, b, h, q, k: s + table[q], lambda s: s + table[:, None]),
+            (lambda s, b, h, q, k: table[q] + s * 0.5, lambda s: s * 0.5 + table[:, None]),
+        ):
+            leaves = [random(1, 2, 30, 64, grad=True, seed=n) for n in range(3)]
+            self.check(lambda *t: flex_attention(*t, score), leaves, lambda *t: own(*t, wanted)[0])  # noqa: B023
+
+
 class Shapes(Case):
     def test_empty(self):
         for q, k in (((0, 4, 40, 64), (0, 2, 40, 64)), ((2, 4, 0, 64), (2, 2, 40, 64)), ((2, 4, 40, 64), (2, 2, 0, 64))):
