@@ -1,6 +1,7 @@
 #include "ExpectedTime.h"
 
-#include "Simulator/GridSchedule.h"
+#include "Grid/GridSchedule.h"
+#include "Grid/WaveShape.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -131,9 +132,6 @@ double SlicesLaunch::microseconds(const Machine &machine) const {
   return std::max(computeMicroseconds(machine), memoryMicroseconds(machine)) +
          machine.parameters.launchMicroseconds;
 }
-
-/// Rows of a wave.
-static constexpr int64_t kWaveRows = 32;
 
 ForwardProblem attention::asCounted(ForwardProblem problem, const KernelEntry &kernel) {
   if (!kernel.tuning.groupRows)

@@ -30,7 +30,8 @@ static constexpr int64_t kDropoutWords = 4;
 static constexpr int64_t kTileRows = 256;
 
 static constexpr ForwardFlag kFlags[] = {
-    {"lse", &ForwardSemantics::wantLse},
+#define HOCKET_FLAG(name, member, option, help) {option, &ForwardSemantics::member},
+#include "hocket/Attention/ProblemFields.def"
 };
 
 std::span<const ForwardFlag> attention::forwardFlags() { return kFlags; }
@@ -260,15 +261,21 @@ std::string attention::shortest(double value) {
   return std::string(text, end);
 }
 
+/// " B1 H8/2 Sq1000 Skv1000 D128".
+static std::string describeExtents(const ForwardProblem &problem) {
+  std::string text;
+  auto add = [&](std::string_view spelled, int64_t value, int64_t otherwise) {
+    if (spelled != "/" || value != otherwise)
+      text += std::string(spelled) + std::to_string(value);
+  };
+#define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
+  add(spelled, problem.member, otherwise);
+#include "hocket/Attention/ProblemFields.def"
+  return text;
+}
+
 std::string ForwardProblem::describe() const {
-  std::string text(toString(dtype));
-  text += " B" + std::to_string(batch) + " H" + std::to_string(heads);
-  if (kvHeads != heads)
-    text += "/" + std::to_string(kvHeads);
-  text += " Sq" + std::to_string(seqQ) + " Skv" + std::to_string(seqKv) + " D" +
-          std::to_string(headDim);
-  if (headDimV != headDim)
-    text += "/" + std::to_string(headDimV);
+  std::string text = std::string(toString(dtype)) + describeExtents(*this);
   if (visibility != Visibility())
     text += " " + std::string(visibility.name());
   text += " " + std::string(toString(layout));
@@ -281,10 +288,12 @@ std::string ForwardProblem::describe() const {
             std::to_string(tablePages);
   if (lists.packedQ)
     text += " Tq" + std::to_string(totalQ);
-  if (minSeqlenQ != 0)
-    text += " min-seqlen-q" + std::to_string(minSeqlenQ);
   if (lists.packedKv)
     text += " Tkv" + std::to_string(totalKv);
+#define HOCKET_COUNT(name, member, option, meta, help, when)                                                           \
+  if (member != 0)                                                                                                     \
+    text += " " option + std::to_string(member);
+#include "hocket/Attention/ProblemFields.def"
   if (update.appends)
     text += " append" + std::to_string(newRows);
   if (update.turns())
@@ -455,13 +464,9 @@ static bool readsNumbersAlone(const ForwardProblem &problem) {
 
 manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
   manifest::Variables variables = {
-      {"batch", Value::integer(problem.batch)},
-      {"heads", Value::integer(problem.heads)},
-      {"kv_heads", Value::integer(problem.kvHeads)},
-      {"seq_q", Value::integer(problem.seqQ)},
-      {"seq_kv", Value::integer(problem.seqKv)},
-      {"head_dim", Value::integer(problem.headDim)},
-      {"head_dim_v", Value::integer(problem.headDimV)},
+#define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
+  {#name, Value::integer(problem.member)},
+#include "hocket/Attention/ProblemFields.def"
       {"causal", Value::integer(causalVariable(problem.visibility))},
       {"mask_left", Value::integer(problem.visibility.kind().left)},
       {"mask_right", Value::integer(problem.visibility.kind().right)},
@@ -494,10 +499,12 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
     variables.emplace("work_parts", Value::integer(mostWorkParts(problem)));
     variables.emplace("work_slots", Value::integer(problem.workSlots));
   }
-  if (problem.lists.packedQ) {
+#define HOCKET_COUNT(name, member, option, meta, help, when)                                                           \
+  if (when)                                                                                                            \
+    variables.emplace(#name, Value::integer(problem.member));
+#include "hocket/Attention/ProblemFields.def"
+  if (problem.lists.packedQ)
     variables.emplace("total_q", Value::integer(problem.totalQ));
-    variables.emplace("min_seqlen_q", Value::integer(problem.minSeqlenQ));
-  }
   if (problem.lists.packedKv)
     variables.emplace("total_kv", Value::integer(problem.totalKv));
   if (problem.lists.inPages()) {

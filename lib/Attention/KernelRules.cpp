@@ -4,6 +4,8 @@
 // proposed cannot drift apart.
 #include "hocket/Attention/Kernels.h"
 
+#include "Grid/WaveShape.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -18,7 +20,6 @@ namespace {
 /// Work-items of a launch in x, as runtime::checkLaunch counts them.
 constexpr int64_t kMostWorkItems = UINT32_MAX;
 constexpr int64_t kWaveSize = 64;
-constexpr int64_t kWaveRows = 32;
 /// Waves and keys of a tile where an entry leaves them to the schedule and the head.
 constexpr int64_t kMostWaves = 8, kLargeTile = 128;
 

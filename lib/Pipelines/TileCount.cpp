@@ -1,9 +1,8 @@
 // Tiles of keys, counted by the code that an expansion emits.
 #include "hocket/Pipelines/TileCount.h"
 
-#include "Conversion/AttnToTile/Forward.h"
-#include "Conversion/AttnToTile/TileShape.h"
-#include "Conversion/AttnToTile/TileSurvey.h"
+#include "Conversion/TileShape.h"
+#include "Conversion/TileSurvey.h"
 #include "Registration/Registration.h"
 
 #include "mlir/Parser/Parser.h"

@@ -75,8 +75,10 @@ PYBIND11_MODULE(_hocket, module) {
   addKernel(module);
   module.def("merge", &merge);
   module.def("tune", &tune);
-  for (const auto &[name, function] : {std::pair("forward", &forward), std::pair("backward", &backward),
-                                       std::pair("plan_backward", &planBackward)})
+  auto define = [&](const char *name, auto function) {
     module.def(name, function, py::arg("problem"), py::arg("tensors"), py::arg("architecture"),
                py::arg("stream") = py::none());
+  };
+  define("forward", &forward), define("backward", &backward), define("plan_backward", &planBackward);
+  define("forward_plan", &forwardPlan), define("backward_plan", &backwardPlan);
 }

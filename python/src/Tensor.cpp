@@ -235,6 +235,8 @@ void Tensor::joinVectors(bool ofKeys) {
 }
 
 bool Tensor::isContiguous() const {
+  if (elements() == 0)
+    return true;
   int64_t wanted = 1;
   for (size_t i = shape.size(); i-- > 0;) {
     if (shape[i] > 1 && strides[i] != wanted)

@@ -12,8 +12,6 @@
 #include "Subcommands.h"
 
 #include "Manifest/Json.h"
-#include "hocket/Attention/ForwardPlan.h"
-#include "hocket/Attention/LaunchesInFront.h"
 #include "hocket/Runtime/File.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -93,10 +91,10 @@ Status Bench::readKernels(const Options &options) {
   Result<ChosenChip> chip = chipNamed(options.string(OPT_arch, kArchitecture.str()));
   if (!chip.ok())
     return chip.error();
-  Result<KernelFinder> made = KernelFinder::make({}, *chip);
+  Result<ToolPlanner> made = ToolPlanner::make({}, *chip);
   if (!made.ok())
     return made.error();
-  finder = *std::move(made);
+  planner = *std::move(made);
   // Lists of work are made for a chip.
   for (const PublishedRow &row : table.rows)
     if (const std::string &wanted = row.making.architecture; !wanted.empty() && wanted != chip->architecture)
@@ -188,51 +186,32 @@ Result<Bench> Bench::read(const Options &options) {
   return std::move(bench);
 }
 
-/// `problem`, or the same with LSE if `kernel` writes it: published figures do not say whether LSE
-/// was written, and a kernel that has to gets room for it.
-static Result<attention::ForwardProblem> fitProblem(const attention::CompiledKernel &kernel,
-                                                    const attention::ForwardProblem &problem) {
-  manifest::Substitutes instead = tensorsInstead(problem);
-  Status status = checkRequirements(kernel.manifest, substitute(problemVariables(problem), instead));
-  if (status.ok())
-    return problem;
-  attention::ForwardProblem withLse = problem;
-  withLse.wantLse = true;
-  if (checkRequirements(kernel.manifest, substitute(problemVariables(withLse), instead)).ok())
-    return withLse;
-  return status.error();
-}
-
-Result<std::shared_ptr<const LaunchPlan>> Bench::planOf(const BenchKernel &kernel, ForwardProblem asked,
-                                                        BenchCell &cell) {
+Result<ForwardPlanPointer> Bench::planOf(const BenchKernel &kernel, ForwardProblem asked) {
   asked.tuning.numSplits = kernel.splits;
-  Result<FoundKernel> found = finder->find(kernel.choice, asked);
-  if (!found.ok())
-    return found.error();
-  Result<ForwardProblem> problem = fitProblem(*found->kernel, found->adapt(asked));
-  if (!problem.ok())
-    return problem.error();
-  cell.registered = found->registered;
-  cell.splits = std::max<int64_t>(problem->tuning.numSplits, 1);
-  auto plan = ForwardPlan::make(*problem, found->launches());
-  if (!plan.ok())
-    return plan.error();
-  return std::shared_ptr<const LaunchPlan>(*plan);
+  Result<ForwardPlanPointer> plan = planner->plan(kernel.choice, asked);
+  // Published figures do not say whether LSE was written; a compiled kernel that has to gets room for it.
+  bool isFile = StringRef(kernel.choice).contains(',');
+  if (plan.ok() || !isFile || asked.wantLse)
+    return plan;
+  asked.wantLse = true;
+  Result<ForwardPlanPointer> withLse = planner->plan(kernel.choice, asked);
+  return withLse.ok() ? withLse : plan;
 }
 
 Result<std::shared_ptr<const LaunchPlan>> Bench::planOf(const BenchKernel &kernel, const ListedProblem &asked,
                                                         BenchCell &cell) {
   const auto *backward = std::get_if<BackwardProblem>(&asked);
-  if (!backward)
-    return planOf(kernel, forwardOf(asked), cell);
-  if (kernel.splits > 1)
+  if (backward && kernel.splits > 1)
     return unsupported("a backward does not split keys; leave out the number of slices");
-  Result<std::vector<PlannedLaunch>> launches = finder->findBackward(kernel.choice, *backward);
-  if (!launches.ok())
-    return launches.error();
-  auto plan = BackwardPlan::make(*backward, *std::move(launches));
+  if (backward) {
+    Result<BackwardPlanPointer> plan = planner->plan(kernel.choice, *backward);
+    return plan.ok() ? Result<std::shared_ptr<const LaunchPlan>>(*plan) : plan.error();
+  }
+  Result<ForwardPlanPointer> plan = planOf(kernel, forwardOf(asked));
   if (!plan.ok())
     return plan.error();
+  cell.registered = (*plan)->attention().kernel;
+  cell.splits = std::max<int64_t>((*plan)->problem().tuning.numSplits, 1);
   return std::shared_ptr<const LaunchPlan>(*plan);
 }
 

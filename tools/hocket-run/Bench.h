@@ -3,11 +3,11 @@
 
 #include "BenchRatios.h"
 #include "Calibration.h"
-#include "KernelFinder.h"
 #include "Measure.h"
 #include "Options.h"
 #include "Placed.h"
 #include "PublishedTable.h"
+#include "ToolPlanner.h"
 
 #include "Simulator/GridTime.h"
 #include "Simulator/VariedTimes.h"
@@ -75,8 +75,7 @@ private:
   /// The plan of `kernel` for what is asked for, and in `cell` what it is.
   Result<std::shared_ptr<const attention::LaunchPlan>> planOf(const BenchKernel &kernel, const ListedProblem &asked,
                                                               BenchCell &cell);
-  Result<std::shared_ptr<const attention::LaunchPlan>>
-  planOf(const BenchKernel &kernel, attention::ForwardProblem asked, BenchCell &cell);
+  Result<ForwardPlanPointer> planOf(const BenchKernel &kernel, attention::ForwardProblem asked);
   Status predict(BenchKernel &kernel, const attention::LaunchPlan &plan, const PublishedRow &row,
                  const Contents &contents, BenchCell &cell);
   Status predictVaried(BenchKernel &kernel, const attention::LaunchPlan &plan, const Contents &contents,
@@ -104,7 +103,7 @@ private:
   std::string ratioFields(size_t row, size_t kernel) const;
   std::string meanFields(size_t kernel) const;
 
-  std::optional<KernelFinder> finder;
+  std::optional<ToolPlanner> planner;
   std::shared_ptr<runtime::Device> device; ///< to measure on; null: predict
   MeasureOptions measuring;
   sim::TimingOptions timing;

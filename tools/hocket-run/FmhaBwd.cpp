@@ -1,5 +1,6 @@
 // hocket-run fmha-bwd: the gradients of an attention forward, compiled in process, run and verified.
 #include "BackwardRequest.h"
+#include "Explain.h"
 #include "ForwardOptions.h"
 #include "ListedProblem.h"
 #include "Output.h"
@@ -39,13 +40,8 @@ static Result<int> runBackwardProblem(const Options &options) {
   if (!read.ok())
     return read.error();
   const BackwardProblem &problem = *read;
-  if (wantsExplanation(options)) {
-    Result<std::string> text = explainBackward(options, problem);
-    if (!text.ok())
-      return text.error();
-    llvm::outs() << *text;
-    return exitRight;
-  }
+  if (wantsExplanation(options))
+    return explainBackward(options, problem);
   Result<BackwardOptions> run = readBackwardOptions(options);
   if (!run.ok())
     return run.error();

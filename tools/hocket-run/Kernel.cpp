@@ -4,7 +4,7 @@
 // manifest calls tensors and scalars comes from the command line; everything else follows from the
 // tensors' shapes.
 #define HOCKET_OPTIONS_INC "KernelOptions.inc"
-#include "KernelFinder.h"
+#include "ToolPlanner.h"
 #include "OptionTable.h"
 #include "Output.h"
 #include "RunNamed.h"

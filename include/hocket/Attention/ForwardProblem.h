@@ -158,9 +158,9 @@ struct Geometry {
   int64_t seqQ = 1; ///< of sequences with lengths of their own the most that are possible
   int64_t seqKv = 1;
   int64_t totalQ = 1, totalKv = 1; ///< rows of packed tensors
-  /// Packed sequences of at most so many queries are skipped, nothing of theirs is written: those that are decoded, where
-  /// a kernel for long ones works on a mixed batch.
-  int64_t minSeqlenQ = 0;
+  /// Numbers that may be 0, as ProblemFields.def says.
+#define HOCKET_COUNT(name, member, option, meta, help, when) int64_t member = 0;
+#include "hocket/Attention/ProblemFields.def"
   int64_t numPages = 1;   ///< of the pools of K and V
   int64_t tablePages = 1; ///< entries of a sequence in a table of pages, or of all lists of them
   PageLayout pageLayout = PageLayout::NHD;

@@ -5,6 +5,7 @@
 // keys a row sees (Visibility.h), the softmax (Softmax.h), and the formulas that they make
 // (Forward.cpp, Backward.cpp).
 #include "Conversion/Passes.h"
+#include "Conversion/TileShape.h"
 
 #include "Backward.h"
 #include "Combine.h"
@@ -13,12 +14,11 @@
 #include "MakeBlockLists.h"
 #include "MakeWorkList.h"
 #include "QuerySums.h"
-#include "TileShape.h"
 
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/WorkItems.h"
 
-#include "hocket/Attention/WorkItem.h"
+#include "hocket/Grid/WorkItem.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -3,14 +3,14 @@
 //
 // Nothing is sorted. How many entries stand in front of one is a sum over all sequences, each of whose terms follows from
 // its lengths and from where it begins on the line along which work is cut: lanes have a sequence each. What is computed is
-// said in lib/Attention/WorkFormulas.h, for the host's list too.
+// said in lib/Grid/WorkFormulas.h, for the host's list too.
 #include "MakeWorkList.h"
 
 #include "ExpansionBuilder.h"
 #include "KernelFrame.h"
 #include "WorkPartition.h"
 
-#include "Attention/WorkFormulas.h"
+#include "Grid/WorkFormulas.h"
 #include "Target/Arch/ArchInfo.h"
 #include "Tile/IR/RegionOps.h"
 

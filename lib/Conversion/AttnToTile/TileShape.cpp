@@ -1,5 +1,5 @@
 // The rule of TileShape.h, in registers of one lane.
-#include "TileShape.h"
+#include "Conversion/TileShape.h"
 
 #include "ExpansionBuilder.h"
 

@@ -75,6 +75,7 @@ struct LoweringState {
     llvm::SmallVector<mlir::Value> made, values;
   };
   llvm::SmallVector<KnownSource> sources;
+  int64_t countedLoads = 0; ///< that `Emitter::distinct` has told apart
 
   const KernelValues &of(mlir::Operation *op) const {
     return kernels.find(op->getParentOfType<mlir::LLVM::LLVMFuncOp>())->second;
@@ -209,6 +210,9 @@ public:
   mlir::Value joinWords(mlir::Value low, mlir::Value high);
   /// `value`, of which LLVM does not know that it is the same each time; in a register of class `kind`.
   mlir::Value hidden(mlir::Value value, mlir::StringRef kind);
+  /// `offset` (i32) of counted load number `number` of a module: LLVM takes no two such loads for one, and makes no wider
+  /// one of two.
+  mlir::Value distinct(mlir::Value offset, int64_t number);
   mlir::Value element(mlir::Value vector, int64_t index);
   mlir::Value splat(mlir::Value scalar, mlir::VectorType type);
 };

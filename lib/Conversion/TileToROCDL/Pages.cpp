@@ -167,6 +167,8 @@ struct LookUpPattern : TilePattern<tile::LookUpOp> {
       if (ring.getFar())
         row = existingRow(emit, row, values.rows);
       Value offset = emit.mul(arith::DivUIOp::create(emit, row, pageRows), emit.i32(kPageNumberBytes));
+      // Waits count look-ups. Rows that are 64 apart may be of one page, or of two whose numbers lie side by side.
+      offset = emit.distinct(offset, state.countedLoads++);
       loaded.push_back(loadElements(emit, emit.getI32Type(), 1, resource, offset, emit.i32(0)));
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{loaded});

@@ -1,5 +1,5 @@
 // The parameter table as data: overriding from the command line, and the page that documents it.
-#include "Simulator/TimeParameters.h"
+#include "Grid/TimeParameters.h"
 
 #include "Target/Arch/ArchInfo.h"
 
@@ -17,12 +17,12 @@ using llvm::StringRef;
 static constexpr TimeParameterInfo table[] = {
 #define HOCKET_TIME_PARAMETER(field, key, value, unit, source, confidence, text)                   \
   {key, &TimeParameters::field, value, unit, source, confidence, text},
-#include "Simulator/TimeParameters.def"
+#include "Grid/TimeParameters.def"
 };
 
 static constexpr TimeVariation variations[] = {
 #define HOCKET_TIME_VARIATION(key, value, source) {key, value, source},
-#include "Simulator/TimeVariations.def"
+#include "Grid/TimeVariations.def"
 };
 
 std::vector<TimeVariation> sim::timeVariations() {
@@ -131,7 +131,7 @@ std::string sim::timeParameterPage() {
   std::string page;
   llvm::raw_string_ostream out(page);
   out << "# Parameters of the cycle model\n\n"
-         "Generated from lib/Simulator/TimeParameters.def. Override one with "
+         "Generated from lib/Grid/TimeParameters.def. Override one with "
          "`--time-param KEY=VALUE`. Sections are those of docs/Hardware.md; \"published\" is what "
          "published measurements pin down under a model of this kind. Values are gfx950's; for "
          "another "
@@ -142,7 +142,7 @@ std::string sim::timeParameterPage() {
     out << "| `" << info.key << "` | " << llvm::format("%g", info.value) << " | " << info.unit
         << " | " << info.text << " | " << info.source << " | " << info.confidence << " |\n";
   out << "\n## Variations\n\n"
-         "Values that a parameter may as well have, from lib/Simulator/TimeVariations.def. `hocket-run bench --vary` "
+         "Values that a parameter may as well have, from lib/Grid/TimeVariations.def. `hocket-run bench --vary` "
          "predicts under each of them.\n\n"
          "| key | value | source |\n"
          "| --- | --- | --- |\n";

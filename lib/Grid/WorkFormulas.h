@@ -9,7 +9,7 @@
 // 32 bits where only lower bits are asked for.
 #pragma once
 
-#include "hocket/Attention/WorkItem.h"
+#include "hocket/Grid/WorkItem.h"
 
 namespace hocket::attention {
 

@@ -18,7 +18,7 @@ namespace hocket::sim {
 struct TimeParameters {
 #define HOCKET_TIME_PARAMETER(field, key, value, unit, source, confidence, text)                   \
   double field = value;
-#include "Simulator/TimeParameters.def"
+#include "Grid/TimeParameters.def"
 
   /// Sets one parameter from "key=value". Errors: no such key (the message lists all of them), a
   /// value that is not a number from 0 to 1e9.

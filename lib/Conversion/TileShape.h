@@ -18,6 +18,7 @@
 #pragma once
 
 #include "Tile/IR/Tile.h"
+#include "Grid/WaveShape.h"
 #include "Target/Arch/ArchInfo.h"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 // Workgroup i goes to XCD i mod n (docs/Hardware.md 1) and waits there until one of its compute
 // units has room. All run in one clock domain, so the schedule is made in cycles; the clock at each
 // moment follows from how many compute units are busy then.
-#include "Simulator/GridSchedule.h"
+#include "Grid/GridSchedule.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,7 @@
 // From the durations of workgroups to that of a grid: compute units, who shares them, and the clock.
 #pragma once
 
-#include "Simulator/TimeParameters.h"
+#include "Grid/TimeParameters.h"
 
 #include <vector>
 
