@@ -20,6 +20,27 @@ static constexpr TimeParameterInfo table[] = {
 #include "Grid/TimeParameters.def"
 };
 
+static constexpr TimeVariation variations[] = {
+#define HOCKET_TIME_VARIATION(key, value, source) {key, value, source},
+#include "Grid/TimeVariations.def"
+};
+
+std::vector<TimeVariation> sim::timeVariations() {
+  std::vector<TimeVariation> others;
+  for (const TimeVariation &variation : variations) {
+    auto info = std::ranges::find(table, variation.key, &TimeParameterInfo::key);
+    if (info == std::end(table) || info->value != variation.value)
+      others.push_back(variation);
+  }
+  return others;
+}
+
+std::string sim::assignmentOf(const TimeVariation &variation) {
+  std::string text;
+  llvm::raw_string_ostream(text) << variation.key << '=' << llvm::format("%g", variation.value);
+  return text;
+}
+
 double sim::effectiveClock(const TimeParameters &p, double busy) {
   auto between = [](double x, double x0, double y0, double x1, double y1) {
     return y0 + (y1 - y0) * (x - x0) / (x1 - x0);
@@ -120,5 +141,13 @@ std::string sim::timeParameterPage() {
   for (const TimeParameterInfo &info : table)
     out << "| `" << info.key << "` | " << llvm::format("%g", info.value) << " | " << info.unit
         << " | " << info.text << " | " << info.source << " | " << info.confidence << " |\n";
+  out << "\n## Variations\n\n"
+         "Values that a parameter may as well have, from lib/Grid/TimeVariations.def. `hocket-run bench --vary` "
+         "predicts under each of them.\n\n"
+         "| key | value | source |\n"
+         "| --- | --- | --- |\n";
+  for (const TimeVariation &variation : timeVariations())
+    out << "| `" << variation.key << "` | " << llvm::format("%g", variation.value) << " | " << variation.source
+        << " |\n";
   return page;
 }

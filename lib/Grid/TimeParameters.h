@@ -35,6 +35,18 @@ private:
   std::vector<std::string_view> given; ///< keys that were set
 };
 
+/// A value that a parameter may as well have; one at a time. A line of TimeVariations.def.
+struct TimeVariation {
+  std::string_view key;
+  double value;
+  std::string_view source;
+};
+
+/// All of them but those that are the parameter's own value, in the file's order.
+std::vector<TimeVariation> timeVariations();
+/// "packed.f32_cycles=8", as `TimeParameters::set` takes it.
+std::string assignmentOf(const TimeVariation &variation);
+
 /// The effective clock in GHz with a share `busy` of the compute units busy, between the three that
 /// are known.
 double effectiveClock(const TimeParameters &parameters, double busy);

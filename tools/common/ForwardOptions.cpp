@@ -431,7 +431,7 @@ Status run::checkListedOptions(const Options &options) {
         std::pair(OPT_json, "json"), std::pair(OPT_time, "time"), std::pair(OPT_trace, "trace"),
         std::pair(OPT_picture, "picture"), std::pair(OPT_time_grid, "time-grid"),
         std::pair(OPT_time_param, "time-param"), std::pair(OPT_time_workgroup, "time-workgroup"),
-        std::pair(OPT_check, "check"), std::pair(OPT_data, "data"), std::pair(OPT_no_verify, "no-verify")})
+        std::pair(OPT_time_vary, "time-vary"), std::pair(OPT_check, "check"), std::pair(OPT_data, "data"), std::pair(OPT_no_verify, "no-verify")})
     if (options.has(id))
       return invalidInput("--" + std::string(name) +
                           " is of one run and has no effect on a problem in a list; leave it out");
@@ -639,6 +639,7 @@ std::string run::jsonPath(const Options &options) { return options.string(OPT_js
 Result<TimeRequest> run::readTimeRequest(const Options &options, bool always) {
   return TimeRequest::read(
       options,
-      {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid},
+      {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid,
+       OPT_time_vary},
       always);
 }

@@ -118,6 +118,9 @@ Status Bench::readMeasuring(const Options &options) {
   bool simulated = opened->device->kind() == "sim";
   if (!simulated || options.has(OPT_measure))
     device = opened->device;
+  if (device && options.has(OPT_vary))
+    return invalidInput("--vary varies predictions; it has no effect on measurements, leave it out or use "
+                        "'--device sim'");
   if (device && options.has(OPT_calibrate))
     return invalidInput("--calibrate fits predictions; it has no effect on measurements, leave it "
                         "out or use '--device sim'");
@@ -174,6 +177,7 @@ Result<Bench> Bench::read(const Options &options) {
   for (const std::string &assignment : options.strings(OPT_time_param))
     if (Status status = bench.timing.parameters.set(assignment); !status.ok())
       return status.error();
+  bench.vary = options.has(OPT_vary);
   bench.calibration.launch = bench.timing.parameters.launchMicroseconds;
   for (auto step :
        {&Bench::readTable, &Bench::readKernels, &Bench::readMeasuring, &Bench::readBaseline})
@@ -220,10 +224,29 @@ Status Bench::predict(BenchKernel &kernel, const LaunchPlan &plan, const Publish
     cell.launches.push_back({plan.launches()[i].kernel, placed->launches[i].kernel->info()});
   sim::TimingOptions options = timing;
   options.uneven = forwardOf(row.problem).work.any();
-  Result<sim::GridTime> grid = predictLaunches(*placed, options, kernel.caches);
+  Result<sim::GridTime> grid = predictLaunches(*placed, options, kernel.caches[""]);
   if (!grid.ok())
     return grid.error();
   cell.grid = *std::move(grid);
+  return vary ? predictVaried(kernel, plan, contents, options, cell) : Status::success();
+}
+
+Status Bench::predictVaried(BenchKernel &kernel, const LaunchPlan &plan, const Contents &contents,
+                            const sim::TimingOptions &nominal, BenchCell &cell) {
+  for (const sim::TimeVariation &variation : sim::timeVariations()) {
+    const std::string assignment = sim::assignmentOf(variation);
+    sim::TimingOptions changed = nominal;
+    if (Status status = changed.parameters.set(assignment); !status.ok())
+      return status;
+    // Anew: samples of the prediction before have written to memory.
+    Result<Placed> placed = Placed::make(plan, contents);
+    if (!placed.ok())
+      return placed.error();
+    Result<sim::GridTime> grid = predictLaunches(*placed, changed, kernel.caches[assignment]);
+    if (!grid.ok())
+      return grid.error();
+    cell.varied.add(assignment, grid->executeMicroseconds);
+  }
   return Status::success();
 }
 

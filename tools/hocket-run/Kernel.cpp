@@ -268,7 +268,7 @@ static Result<int> runKernel(const Options &options) {
     return status.error();
   Result<TimeRequest> time =
       TimeRequest::read(options, {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace,
-                                  OPT_picture, OPT_time_grid});
+                                  OPT_picture, OPT_time_grid, OPT_time_vary});
   if (!time.ok())
     return time.error();
   Result<manifest::Variables> scalars = readScalars(options.strings(OPT_scalar));
