@@ -27,6 +27,7 @@
 #include "VisitedTiles.h"
 #include "WorkPartition.h"
 
+#include "IR/ElementTypes.h"
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/MemoryAccess.h"
 
@@ -87,9 +88,8 @@ private:
   }
   /// Columns of O side by side in a lane: as many as it stores at a time, where reads of V can have them in that order.
   int64_t outputRun() {
-    constexpr unsigned elementBits = 16;
     bool isInVectors = sequences.pages() && sequences.pages()->isInVectors();
-    return arch.hasTransposedRead(elementBits) && !isInVectors ? tile::kAccumulatorRun : 0;
+    return arch.hasTransposedRead(bitsOf(op.getElementType())) && !isInVectors ? tile::kAccumulatorRun : 0;
   }
   Value numberBehind(Value t, int64_t distance);
   SmallVector<Value> fetchLocatedSteps(Value t, ValueRange ahead);
