@@ -679,7 +679,9 @@ void BackwardLoop::fetchPassing(ArrayRef<NamedRings> tiles, Value t) {
     Value later = arith::AddIOp::create(builder, t, builder.constant(int64_t(1)));
     return {lists->lookUp(builder, later)};
   };
-  nextAhead = fetchSteps(builder, arch, shape.waves, tiles, t, {number, next}).front();
+  FetchAhead fetch;
+  fetch.number = number, fetch.next = next;
+  nextAhead = fetchSteps(builder, arch, shape.waves, tiles, t, fetch).front();
 }
 
 /// One tile: P = exp2(S scale - LSE), dS = P * (dP - delta), and what is summed. Returns the next sums.

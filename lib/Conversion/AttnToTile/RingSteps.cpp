@@ -11,28 +11,31 @@ SmallVector<Value> hocket::fetchSteps(ExpansionBuilder &builder, const ArchInfo 
   bool hasDma = arch.hasLdsDma(tile::kDmaBytes);
   SmallVector<ValueRange> parts;
   SmallVector<Value> next;
+  size_t countBefore = 0;
   for (const NamedRings &entry : tiles) {
     bool isFirst = &entry == tiles.begin();
     ValueRange results = builder.step(("fetch_" + entry.name).str(), [&] {
       Value from = ahead.number ? ahead.number() : Value();
-      SmallVector<Value> made;
+      SmallVector<Value> made = isFirst && ahead.before ? ahead.before() : SmallVector<Value>();
+      countBefore = made.size();
       for (Value ring : entry.rings) {
         if (hasDma) {
-          tile::FetchOp::create(builder, ring, t, from, Value(), Value());
+          tile::FetchOp::create(builder, ring, t, from, ahead.pages, Value());
           continue;
         }
         auto type = cast<tile::RingType>(ring.getType());
         Type part = tile::PartType::get(builder.getContext(), type.getShape(),
                                         type.getElementType(), waves);
-        made.push_back(tile::LoadPartOp::create(builder, part, ring, t, from, Value()));
+        made.push_back(tile::LoadPartOp::create(builder, part, ring, t, from, ahead.pages));
       }
       if (isFirst && ahead.next)
         llvm::append_range(made, ahead.next());
       return made;
     });
     size_t count = hasDma ? 0 : entry.rings.size();
-    parts.push_back(results.take_front(count));
-    llvm::append_range(next, results.drop_front(count));
+    parts.push_back(results.slice(countBefore, count));
+    llvm::append_range(next, results.take_front(countBefore));
+    llvm::append_range(next, results.drop_front(countBefore + count));
   }
   if (hasDma)
     return next;
