@@ -2,12 +2,8 @@
 #include "BackwardRequest.h"
 
 #include "ForwardOptions.h"
-#include "KernelFinder.h"
 #include "Output.h"
-
-#include "hocket/Jit/Jit.h"
-
-#include <algorithm>
+#include "ToolPlanner.h"
 
 using namespace hocket;
 using namespace hocket::run;
@@ -49,66 +45,10 @@ Result<std::shared_ptr<const BackwardPlan>> run::makeBackwardPlan(const Options 
                                                                   const BackwardProblem &problem) {
   if (wantsExplanation(options))
     return invalidInput("--explain runs nothing and has no effect here; leave it out, or use 'hocket-run fmha-bwd'");
-  Result<KernelFinder> finder = KernelFinder::make({}, {architecture(options)});
-  if (!finder.ok())
-    return finder.error();
+  Result<ToolPlanner> planner = ToolPlanner::make({}, {architecture(options)});
+  if (!planner.ok())
+    return planner.error();
   showProgress("compiling", 0);
   std::string named = kernelName(options), schedule = scheduleName(options);
-  std::string choice = !named.empty() ? named : !schedule.empty() ? schedule : "auto";
-  Result<std::vector<PlannedLaunch>> launches = finder->findBackward(choice, problem);
-  if (!launches.ok())
-    return launches.error();
-  return BackwardPlan::make(problem, *std::move(launches));
-}
-
-/// "fmha_bwd_dk_double_buffer, fmha_bwd_dv_double_buffer".
-static std::string namesOf(const std::vector<BackwardKernel> &kernels) {
-  std::string names;
-  for (const BackwardKernel &kernel : kernels)
-    names += (names.empty() ? "" : ", ") + kernel.name;
-  return names;
-}
-
-/// The first line of what a compiler says; where in what it was made of follows.
-static std::string firstLine(const std::string &message) { return message.substr(0, message.find('\n')); }
-
-/// What is asked for and never chosen (docs/FusedBackward.md).
-static std::string whyAtomicsOrNot(const BackwardProblem &problem) {
-  if (problem.accumulate != Accumulation::None)
-    return "              one loop, dQ added up by atomics: asked for\n";
-  return "              no atomics: not asked for; in f32 they are predicted slower than two loops, packed ones round each "
-         "sum, and with both dQ depends on timing\n";
-}
-
-Result<std::string> run::explainBackward(const Options &options, const BackwardProblem &problem) {
-  if (!kernelName(options).empty())
-    return invalidInput("--explain says what is chosen, and --kernel names what runs; leave one of them out");
-  if (Status status = checkBackward(problem, scheduleName(options)); !status.ok())
-    return status.error();
-  auto compiler = jit::Jit::create();
-  if (!compiler.ok())
-    return compiler.error();
-  std::string text = "problem       " + problem.describe() + "\n", chip = architecture(options);
-  for (const BackwardChoices &choices : backwardSteps(problem, scheduleName(options))) {
-    Error last = internalError("a step of a backward without a kernel");
-    std::string refused;
-    bool isFound = false;
-    for (const std::vector<BackwardKernel> &kernels : choices) {
-      auto unmade = std::find_if(kernels.begin(), kernels.end(), [&](const BackwardKernel &kernel) {
-        auto made = (*compiler)->getBackward(problem.forward, kernel, chip);
-        if (!made.ok())
-          last = made.error();
-        return !made.ok();
-      });
-      isFound = unmade == kernels.end();
-      if (isFound) {
-        text += "chosen        " + namesOf(kernels) + "\n" + refused;
-        break;
-      }
-      refused += "  not         " + namesOf(kernels) + ": " + firstLine(last.message) + "\n";
-    }
-    if (!isFound)
-      return last;
-  }
-  return text + whyAtomicsOrNot(problem);
+  return planner->plan(!named.empty() ? named : !schedule.empty() ? schedule : "auto", problem);
 }

@@ -4,4 +4,5 @@ defm time_param : Value<"time-param", "KEY=VALUE", "Override a parameter of the 
 defm time_workgroup : Value<"time-workgroup", "N", "Workgroup to time, by its number in the grid, or all; may be repeated (default: 0)">;
 defm trace : Value<"trace", "FILE", "Write what was timed as a trace for ui.perfetto.dev; needs --time">;
 defm picture : Value<"picture", "FILE", "Draw one turn of the hot loop as SVG; needs --time">;
+def time_vary : Switch<"time-vary", "Predict the whole grid under every variation of a doubtful parameter, too (docs/generated/TimeParameters.md); needs --time-grid">;
 def time_grid : Switch<"time-grid", "Predict the whole grid too: all compute units, block order, clock; needs --time">;

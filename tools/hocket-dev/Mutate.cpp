@@ -429,10 +429,10 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
     Result<MutantChoice> mutants = mutantChoice(**options);
     if (!mutants.ok())
       return mutants.error();
-    Result<FoundKernel> kernel = getKernel(**options, trials.front().problem);
-    if (!kernel.ok())
-      return kernel.error();
-    launches = kernel->launches();
+    Result<ForwardPlanPointer> plan = makeForwardPlan(**options, trials.front().problem);
+    if (!plan.ok())
+      return plan.error();
+    launches = copyLaunches(**plan);
     Result<size_t> launch = launchNumber(**options);
     if (!launch.ok())
       return launch.error();
@@ -484,7 +484,7 @@ readBackwards(const std::vector<std::vector<const char *>> &problems) {
       Result<std::shared_ptr<const BackwardPlan>> plan = makeBackwardPlan(**options, *problem);
       if (!plan.ok())
         return plan.error();
-      launches.assign((*plan)->launches().begin(), (*plan)->launches().end());
+      launches = copyLaunches(**plan);
       Result<size_t> launch = launchNumber(**options);
       if (!launch.ok())
         return launch.error();

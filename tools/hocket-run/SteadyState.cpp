@@ -221,11 +221,11 @@ static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const cha
   request.perRow = double(problem->headDim + problem->headDimV);
   if (!isSimulator(request.device))
     return std::optional(std::move(request)); // refused before anything is compiled
-  Result<FoundKernel> found = getKernel(**options, *problem);
-  if (!found.ok())
-    return found.error();
-  request.kernel = *found->kernel;
-  request.run = runnerOf(found->launches(), found->inFront.size(), *problem, *forward);
+  Result<ForwardPlanPointer> plan = makeForwardPlan(**options, *problem);
+  if (!plan.ok())
+    return plan.error();
+  request.kernel = *(*plan)->attention().compiled;
+  request.run = runnerOf(copyLaunches(**plan), (*plan)->attentionNumber(), (*plan)->problem(), *forward);
   return std::optional(std::move(request));
 }
 
@@ -259,7 +259,7 @@ static Result<std::optional<SteadyRequest>> readBackward(llvm::ArrayRef<const ch
   Result<std::shared_ptr<const BackwardPlan>> plan = makeBackwardPlan(**options, *problem);
   if (!plan.ok())
     return plan.error();
-  std::vector<PlannedLaunch> launches((*plan)->launches().begin(), (*plan)->launches().end());
+  std::vector<PlannedLaunch> launches = copyLaunches(**plan);
   Result<size_t> number = launchNumber(**options, firstLoop(launches));
   if (!number.ok())
     return number.error();

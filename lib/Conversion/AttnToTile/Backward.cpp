@@ -50,7 +50,6 @@ public:
 
 private:
   FailureOr<tile::KernelOp> createFrame();
-  void addAttributes(tile::KernelOp kernel);
   void place();
   void enterSequence();
   Value unlessBehind(Value view, Value count);
@@ -118,23 +117,11 @@ FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
   problem.addRequirements();
   Visibility(op.getKeyVisibility(), 0).addRequirements(frame);
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
-  addAttributes(kernel);
+  setAttributes(kernel, ofLoop.workgroups);
   for (Operand *operand : {&passing[0], &passing[1], &held[0], &held[1]})
     operand->view = frame.argument(operand->name);
   bindArguments();
   return kernel;
-}
-
-/// How its arguments come to it.
-void BackwardLoop::addAttributes(tile::KernelOp kernel) {
-  // What gradients are written by would else take a quarter of the scalar registers of the loop.
-  kernel->setAttr("tile.late_arguments", builder.getUnitAttr());
-  if (isFused() || ofLoop.workgroups || (holdsKeys() && (lists || op.getDropout() || !programs().empty())))
-    kernel->setAttr("tile.turn_arguments", builder.getUnitAttr());
-  if (holdsKeys() && op.getDropout() && !programs().empty())
-    kernel->setAttr("tile.turn_scalars", builder.getUnitAttr());
-  if (ofLoop.workgroups)
-    kernel->setAttr(tile::kWorkgroupsAttr, builder.getI64IntegerAttr(*ofLoop.workgroups));
 }
 
 /// The rows of what is held. Those with most to do start first: under a causal mask the last queries, and the first
@@ -362,15 +349,7 @@ FailureOr<tile::KernelOp> BackwardLoop::build() {
   return kernel;
 }
 
-FailureOr<tile::KernelOp> hocket::buildBackward(attn::BackwardOp op, FlatSymbolRefAttr schedule,
-                                                const ArchInfo &arch, BackwardShape shape) {
-  if (op.getPart() == BackwardPart::Delta)
-    return buildBackwardRows(op, arch);
-  if (op.getPart() == BackwardPart::Sink)
-    return buildBackwardSink(op, arch);
-  if (op.getPart() == BackwardPart::Captured)
-    return buildCapturedGradient(op, arch);
-  if (op.getPart() == BackwardPart::Convert)
-    return buildQueryConversion(op, arch);
+FailureOr<tile::KernelOp> hocket::buildBackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule,
+                                                    const ArchInfo &arch, BackwardShape shape) {
   return BackwardLoop(op, schedule, arch, shape).build();
 }

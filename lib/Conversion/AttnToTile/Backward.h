@@ -1,7 +1,7 @@
 // The backward of attention as kernels on tiles, one for each part.
 #pragma once
 
-#include "TileShape.h"
+#include "Conversion/TileShape.h"
 
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/Tile.h"
@@ -28,6 +28,10 @@ BackwardShape backwardShape(attn::BackwardOp op, const ArchInfo &arch, tile::Sch
 mlir::FailureOr<tile::KernelOp> buildBackward(attn::BackwardOp op,
                                               mlir::FlatSymbolRefAttr schedule,
                                               const ArchInfo &arch, BackwardShape shape);
+
+/// The same of a part that is a loop.
+mlir::FailureOr<tile::KernelOp> buildBackwardLoop(attn::BackwardOp op, mlir::FlatSymbolRefAttr schedule,
+                                                  const ArchInfo &arch, BackwardShape shape);
 
 /// The same of the part `captured`, which has no schedule.
 mlir::FailureOr<tile::KernelOp> buildCapturedGradient(attn::BackwardOp op, const ArchInfo &arch);

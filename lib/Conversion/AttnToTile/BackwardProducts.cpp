@@ -5,6 +5,7 @@
 #include "QuerySums.h"
 #include "RingSteps.h"
 
+#include "IR/ElementTypes.h"
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/MemoryAccess.h"
@@ -62,7 +63,7 @@ Value BackwardProducts::multiply(const Operand &tiles, const Operand &rows, Valu
                                  function_ref<Value()> start) {
   ExpansionBuilder &builder = loop.builder;
   // Whole steps of the matrix instruction, the first part not the smaller one.
-  constexpr int64_t steps = tile::kFragmentShape.k;
+  int64_t steps = tile::operandShape(bitsOf(loop.element)).k;
   int64_t all = llvm::alignTo(tiles.dim, steps), ofPartOne = llvm::alignTo(llvm::divideCeil(all, parts), steps);
   bool isAside = isa<tile::StashType>(rows.value.getType()), stands = isa<tile::RingType>(rows.value.getType());
   Value sum;

@@ -91,6 +91,17 @@ void BackwardScores::bindArguments() {
     dropout.emplace(frame);
 }
 
+void BackwardScores::setAttributes(tile::KernelOp kernel, std::optional<int64_t> workgroups) {
+  // What gradients are written by would else take a quarter of the scalar registers of the loop.
+  kernel->setAttr("tile.late_arguments", builder.getUnitAttr());
+  if (isFused() || workgroups || (holdsKeys() && (lists || op.getDropout() || !programs().empty())))
+    kernel->setAttr("tile.turn_arguments", builder.getUnitAttr());
+  if (holdsKeys() && op.getDropout() && !programs().empty())
+    kernel->setAttr("tile.turn_scalars", builder.getUnitAttr());
+  if (workgroups)
+    kernel->setAttr(tile::kWorkgroupsAttr, builder.getI64IntegerAttr(*workgroups));
+}
+
 /// What the last positions are, for masks, and where the first scores stand.
 void BackwardScores::preparePositions(Value query, Value key) {
   Value one = builder.constant(int64_t(1));

@@ -10,6 +10,7 @@
 #include "Masks.h"
 #include "ShownQueries.h"
 
+#include "Conversion/TileShape.h"
 #include "Target/Arch/ArchInfo.h"
 
 namespace hocket {
@@ -40,6 +41,8 @@ protected:
   /// What lists and modifications take; and, of the kernel's arguments, that and what dropout takes.
   mlir::LogicalResult addArguments();
   void bindArguments();
+  /// How the arguments of a loop come to it, of which so many workgroups share a compute unit.
+  void setAttributes(tile::KernelOp kernel, std::optional<int64_t> workgroups);
 
   // In front of the loop: positions count from the first `query` and `key`.
   void preparePositions(mlir::Value query, mlir::Value key);

@@ -6,6 +6,8 @@
 
 #include "Tile/IR/FragmentAccess.h"
 
+#include "IR/ElementTypes.h"
+
 using namespace mlir;
 using namespace hocket;
 using tile::FragLayout;
@@ -70,6 +72,5 @@ Value KeySource::readValues(const TileVisit &, Value t, Value) {
 }
 
 int64_t KeySource::outputRun() const {
-  constexpr unsigned elementBits = 16;
-  return loop.arch.hasTransposedRead(elementBits) ? tile::kAccumulatorRun : 0;
+  return loop.arch.hasTransposedRead(bitsOf(loop.element)) ? tile::kAccumulatorRun : 0;
 }

@@ -8,8 +8,6 @@ using namespace mlir;
 using namespace hocket;
 using tile::FragLayout;
 
-static constexpr int64_t kLanes = 64;
-
 void PassingTiles::narrow(Value first, Value count) {
   for (Operand &operand : operands)
     operand.view = tile::SliceRowsOp::create(loop.builder, operand.view, first, count);
@@ -73,7 +71,7 @@ RowNumbers PassingTiles::numberSteps(const TileVisit &visit, Value t, Value firs
   ExpansionBuilder &builder = loop.builder;
   tile::FragType scoresType = loop.scores();
   Type f32 = builder.getF32Type();
-  tile::RegisterLayout layout{FragLayout::Lines, 1, std::min<int64_t>(loop.shape.kvTile, kLanes)};
+  tile::RegisterLayout layout{FragLayout::Lines, 1, std::min<int64_t>(loop.shape.kvTile, kWaveLanes)};
   Type narrow = tile::ColumnsType::get(builder.getContext(), loop.shape.kvTile, f32, layout);
   ValueRange loaded = turn.step("load_rows", [&]() -> SmallVector<Value> {
     Value before = arith::MulIOp::create(builder, visit.number(builder, t), builder.constant(loop.shape.kvTile));

@@ -6,9 +6,6 @@
 using namespace mlir;
 using namespace hocket;
 
-/// Columns of an operand that one step of its product takes.
-static constexpr int64_t kDepthStep = 16;
-
 SmallVector<Value> hocket::fetchSteps(ExpansionBuilder &builder, const ArchInfo &arch, int64_t waves,
                                       ArrayRef<NamedRings> tiles, Value t, const FetchAhead &ahead) {
   bool hasDma = arch.hasLdsDma(tile::kDmaBytes);
@@ -53,7 +50,7 @@ SmallVector<Value> hocket::fetchSteps(ExpansionBuilder &builder, const ArchInfo 
 
 Value hocket::withoutPadding(ExpansionBuilder &builder, Value operand, int64_t headDim) {
   auto type = cast<tile::FragType>(operand.getType());
-  int64_t needed = llvm::alignTo(headDim, kDepthStep);
+  int64_t needed = llvm::alignTo(headDim, type.getDepthStep());
   if (needed == type.getDepth())
     return operand;
   Type element = type.getElementType();
