@@ -100,7 +100,10 @@ class _Operator:
             needs += list(need) if isinstance(need, (list, tuple)) else [bool(need)]
         operator = getattr(torch.ops.hocket, f"{self.name}_backward")
         made = operator(dout, dlse, out, lse, needs, *arguments)
-        result = [*made[:3], *(None for _ in arguments[3:])]
+        # torch wants a list for a list of tensors, and None for one of numbers.
+        nothing = [[None] * len(a) if isinstance(a, list) and all(isinstance(t, torch.Tensor) for t in a) else None
+                   for a in arguments[3:]]
+        result = [*made[:3], *nothing]
         rest, needs = iter(made[3:]), iter(needs)
         for place in self.places:
             argument = arguments[place]
@@ -235,5 +238,8 @@ def scaled_dot_product_attention(query, key, value, given, out, lse, return_lse)
 
 
 def flex_attention(query, key, value, given, out, lse, return_lse):
+    # Lists that are made on the host, and what functions capture, may be numpy's.
+    given = [[torch.as_tensor(tensor) for tensor in part] if isinstance(part, list) and part and hasattr(part[0], "shape") else part
+             for part in given]
     made = torch.ops.hocket.flex_attention(query, key, value, *given)
     return _results(made, out, lse, return_lse)
