@@ -17,7 +17,8 @@
 
 namespace hocket::attention {
 
-inline constexpr int64_t kElementBytes = 2, kPartialBytes = 4;
+/// Of a partial result's elements.
+inline constexpr int64_t kPartialBytes = 4;
 
 /// The device as the model sees it.
 struct Machine {

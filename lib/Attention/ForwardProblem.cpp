@@ -40,7 +40,7 @@ std::string ForwardSemantics::kernelSuffix() const {
   std::string text = "d" + std::to_string(headDim);
   if (headDimV != headDim)
     text += "x" + std::to_string(headDimV);
-  text += "_" + std::string(toString(dtype)) + "_" + std::string(visibility.name());
+  text += "_" + std::string(optionName(dtype)) + "_" + std::string(visibility.name());
   if (sink)
     text += "_sink";
   for (const SequenceList &list : sequenceLists())
@@ -153,7 +153,7 @@ static void addUpdate(const ForwardProblem &problem, std::vector<TensorSpec> &li
 
 /// The list of work.
 static TensorSpec workList(const ForwardProblem &problem, TensorRole role) {
-  TensorSpec spec{"work_list", role, DataType::I32, kWorkFields,
+  TensorSpec spec{"work_list", role, ElementType::I32, kWorkFields,
                   {{"entry", "work_list_stride", saturatingAdd(mostWorkEntries(problem), 1), kWorkFields}}, true,
                   /*strided=*/false};
   spec.columns = workNumbers(problem);
@@ -192,7 +192,7 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
                            : tensor(name, TensorRole::Input, lists.packedKv, lists.packedKv ? totalKv : seqKv,
                                     kvHeads, dim);
   };
-  TensorSpec lse{"lse", TensorRole::Output, DataType::F32, seqQ,
+  TensorSpec lse{"lse", TensorRole::Output, ElementType::F32, seqQ,
                  {{"batch", "lse_stride_b", batch, saturatingMultiply(heads, seqQ)},
                   {"head", "lse_stride_h", heads, seqQ}},
                  /*wanted=*/wantLse, /*strided=*/false};
@@ -206,14 +206,14 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
       keys("k", headDim), keys("v", headDimV),
       tensor("o", TensorRole::Output, lists.packedQ, rowsQ, heads, headDimV), std::move(lse)};
   if (sink)
-    list.push_back({"sink", TensorRole::Input, DataType::F32, heads, {}, true, /*strided=*/false});
+    list.push_back({"sink", TensorRole::Input, ElementType::F32, heads, {}, true, /*strided=*/false});
   for (const SequenceList &entry : sequenceLists())
     if (lists.*entry.value)
-      list.push_back({std::string(entry.tensor), TensorRole::Input, DataType::I32,
+      list.push_back({std::string(entry.tensor), TensorRole::Input, ElementType::I32,
                       saturatingAdd(batch, hasFirstRows(entry)), {}, true, /*strided=*/false,
                       numbersOf(*this, entry)});
   for (auto &[name, extent, rows, numbers] : pageTables(*this)) {
-    TensorSpec table{name, TensorRole::Input, DataType::I32, extent, {}, true, /*strided=*/false, numbers};
+    TensorSpec table{name, TensorRole::Input, ElementType::I32, extent, {}, true, /*strided=*/false, numbers};
     if (rows > 1 || name == "block_table")
       table.dimensions = {{"batch", name + "_stride_b", rows, extent}};
     list.push_back(std::move(table));
@@ -222,7 +222,7 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
   if (work.list == WorkLists::Given)
     list.push_back(workList(*this, TensorRole::Input));
   if (dropout)
-    list.push_back({"dropout_state", TensorRole::Input, DataType::I32, kDropoutWords, {}, dropping.inMemory,
+    list.push_back({"dropout_state", TensorRole::Input, ElementType::I32, kDropoutWords, {}, dropping.inMemory,
                     /*strided=*/false});
   addCaptured(*this, list);
   return list;
@@ -275,7 +275,7 @@ static std::string describeExtents(const ForwardProblem &problem) {
 }
 
 std::string ForwardProblem::describe() const {
-  std::string text = std::string(toString(dtype)) + describeExtents(*this);
+  std::string text = std::string(optionName(dtype)) + describeExtents(*this);
   if (visibility != Visibility())
     text += " " + std::string(visibility.name());
   text += " " + std::string(toString(layout));
@@ -406,9 +406,8 @@ Status attention::validate(const ForwardProblem &problem) {
     return status;
   if (Status status = checkModifications(problem); !status.ok())
     return status;
-  if (problem.dtype != DataType::BF16 && problem.dtype != DataType::FP16)
-    return invalidInput("dtype is " + std::string(toString(problem.dtype)) +
-                        "; use bf16 or fp16");
+  if (!isOperandType(problem.dtype))
+    return noKernelTakes("dtype", problem.dtype);
   std::vector<TensorSpec> tensors = problem.tensors();
   if (Status status = checkStrideNames(problem, tensors); !status.ok())
     return status;
@@ -475,8 +474,8 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"number_scores", Value::integer(readsNumbersAlone(problem))},
       {"block_queries", Value::integer(problem.blocks.any() ? problem.blocks.queries : 0)},
       {"scale", Value::real(problem.effectiveScale())},
-      {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
-      {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},
+      {"is_bf16", Value::integer(problem.dtype == ElementType::BF16)},
+      {"is_fp16", Value::integer(problem.dtype == ElementType::F16)},
       {"in_pages", Value::integer(problem.lists.inPages())},
       {"vector_pages", Value::integer(problem.lists.inPages() && problem.pageLayout == PageLayout::Vectorised)},
       {"num_splits", Value::integer(std::max<int64_t>(problem.tuning.numSplits, 1))},

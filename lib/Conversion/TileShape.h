@@ -48,16 +48,19 @@ struct TileShapeConstraints {
 /// attention loop, these are tiles of K and of V.
 bool holdsBothOperands(tile::ForTilesOp loop, tile::ScheduleOp schedule);
 
-/// Waves that have something to write with each LDS DMA instruction of a panel of a tile of `rows` rows, of heads of
-/// `depth` and of `depthV` elements.
-int64_t writingWaves(const ArchInfo &arch, int64_t depth, int64_t depthV, int64_t rows);
+/// Heads of Q and K, and of V, in elements: multiples of 32; and what an element takes in LDS.
+struct HeadWidths {
+  int64_t depth = 0, depthV = 0, elementBytes = 0;
+};
+
+/// Waves that have something to write with each LDS DMA instruction of a panel of a tile of `rows` rows of heads.
+int64_t writingWaves(const ArchInfo &arch, HeadWidths head, int64_t rows);
 
 /// `keys`, or as many times two more as it takes for `waves` waves to have something to write with each instruction.
-int64_t fetchableKeys(const ArchInfo &arch, int64_t depth, int64_t depthV, int64_t waves, int64_t keys);
+int64_t fetchableKeys(const ArchInfo &arch, HeadWidths head, int64_t waves, int64_t keys);
 
-/// The shape for heads of `depth` and `depthV` elements, multiples of 32. What is asked for is
+/// The shape for heads of these widths. What is asked for is
 /// followed as it is: whether it fits is found out later, by the passes that know why not.
-TileShape chooseTileShape(const ArchInfo &arch, int64_t depth, int64_t depthV,
-                          const TileShapeConstraints &constraints);
+TileShape chooseTileShape(const ArchInfo &arch, HeadWidths head, const TileShapeConstraints &constraints);
 
 } // namespace hocket

@@ -170,9 +170,12 @@ Result<ForwardProblem> capi::readProblem(const hocket_forward_problem &from) {
   const hocket_forward_problem &given = *versioned;
   // Through integers: an enum of C can hold anything.
   int dtype = static_cast<int>(given.dtype), layout = static_cast<int>(given.layout);
-  if (dtype != HOCKET_BF16 && dtype != HOCKET_FP16)
+  if (dtype < 0 || dtype >= static_cast<int>(elementTypeTable().size()))
     return invalidInput("dtype is " + std::to_string(dtype) +
                         ", expected HOCKET_BF16 or HOCKET_FP16");
+  auto type = static_cast<ElementType>(dtype);
+  if (!isOperandType(type))
+    return noKernelTakes("dtype", type);
   if (layout != HOCKET_BSHD && layout != HOCKET_BHSD)
     return invalidInput("layout is " + std::to_string(layout) +
                         ", expected HOCKET_BSHD or HOCKET_BHSD");
@@ -183,7 +186,7 @@ Result<ForwardProblem> capi::readProblem(const hocket_forward_problem &from) {
   if (!mask.ok())
     return mask.error();
   ForwardProblem problem;
-  problem.dtype = dtype == HOCKET_BF16 ? DataType::BF16 : DataType::FP16;
+  problem.dtype = type;
   readPlainFields(given, problem);
   problem.visibility = *mask;
   if (given.has_scale)

@@ -5,9 +5,9 @@ from . import _hocket
 from ._arguments import integer
 from ._errors import InvalidInput, Unsupported
 
-#: How numpy and torch call the element types of attention's tensors.
-NUMPY_NAMES = {"bf16": "uint16", "f16": "float16", "f32": "float32"}
-TORCH_NAMES = {"bf16": "bfloat16", "f16": "float16", "f32": "float32"}
+#: How numpy and torch call element types; numpy has the bits of those that it does not know, as integers.
+NUMPY_NAMES = {name: numpy for name, (numpy, torch) in _hocket.element_types().items()}
+TORCH_NAMES = {name: torch for name, (numpy, torch) in _hocket.element_types().items() if torch}
 
 
 def module_of(tensor):

@@ -47,7 +47,7 @@ static void addModifications(ForwardProblem &problem, const py::dict &what) {
 
 ForwardProblem python::problemOf(const py::dict &what) {
   ForwardProblem problem;
-  problem.dtype = valueOf(parseDataType(what["dtype"].cast<std::string>()));
+  problem.dtype = valueOf(parseOperandType(what["dtype"].cast<std::string>()));
   problem.layout = valueOf(attention::parseLayout(what["layout"].cast<std::string>()));
   auto read = [&](const char *name, int64_t &member) {
     if (what.contains(name))

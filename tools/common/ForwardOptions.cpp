@@ -217,7 +217,7 @@ static Status readBias(const Options &options, ForwardProblem &problem) {
   problem.capturedExtents["bias"] = {(*extents)[0], (*extents)[1],
                                      extents->size() == 3 ? (*extents)[2] : problem.seqQ,
                                      problem.seqKv};
-  return addShipped(problem, problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_fp16");
+  return addShipped(problem, problem.dtype == ElementType::BF16 ? "bias_bf16" : "bias_fp16");
 }
 
 /// --mod and --number.
@@ -356,7 +356,7 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
   ForwardProblem problem;
   if (Status status = readExtents(options, problem); !status.ok())
     return status.error();
-  Result<DataType> dtype = parseDataType(options.string(OPT_dtype, "bf16"));
+  Result<ElementType> dtype = parseOperandType(options.string(OPT_dtype, "bf16"));
   if (!dtype.ok())
     return dtype.error();
   problem.dtype = *dtype;

@@ -38,7 +38,7 @@ static Result<GemmProblem> readProblem(const Options &options) {
       return number.error();
     *value = *number;
   }
-  Result<DataType> dtype = parseDataType(options.string(OPT_dtype, "bf16"));
+  Result<ElementType> dtype = parseOperandType(options.string(OPT_dtype, "bf16"));
   if (!dtype.ok())
     return dtype.error();
   problem.dtype = *dtype;

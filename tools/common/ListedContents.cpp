@@ -11,7 +11,7 @@ using namespace hocket::run;
 using namespace hocket::attention;
 
 static bool isInteger(const manifest::TensorSpec &tensor) {
-  return tensor.type == DataType::I32 || tensor.type == DataType::I8;
+  return tensor.type == ElementType::I32 || tensor.type == ElementType::I8;
 }
 
 /// The lists of blocks of queries for each block of keys, where the host makes them.

@@ -110,7 +110,7 @@ static Result<attention::ForwardProblem> readColumns(const Line &line) {
     if (line.count(name) == 0)
       *value = fallback;
   if (auto field = line.find("dtype"); field != line.end()) {
-    Result<DataType> dtype = parseDataType(field->second);
+    Result<ElementType> dtype = parseOperandType(field->second);
     if (!dtype.ok())
       return dtype.error();
     problem.dtype = *dtype;

@@ -27,10 +27,10 @@ static Status saveBackward(const std::string &directory, const BackwardProblem &
   for (const auto &[name, values] :
        {std::pair("do", &inputs.dO), std::pair("dq", &outputs.dq), std::pair("dk", &outputs.dk),
         std::pair("dv", &outputs.dv)})
-    if (Status status = saveHeads(directory, problem.forward, problem.tensor(name), *values); !status.ok())
+    if (Status status = saveHeads(directory, problem.forward, problem.tensor(name), values->bytes()); !status.ok())
       return status;
   for (const auto &[name, values] : outputs.others)
-    if (Status status = saveWhole(directory, problem.tensor("d_" + name), values); !status.ok())
+    if (Status status = saveWhole(directory, problem.tensor("d_" + name), values.bytes()); !status.ok())
       return status;
   return Status::success();
 }

@@ -127,11 +127,11 @@ static Status checkTypes(const manifest::Manifest &manifest,
   for (const manifest::TensorInfo &info : manifest.tensors)
     for (const KernelTensor &tensor : tensors)
       if (tensor.name == info.name && info.dtype &&
-          !manifest::areCompatible(*info.dtype, tensor.initial.dtype))
+          !areCompatible(*info.dtype, tensor.initial.dtype))
         return invalidInput(
             "tensor '" + tensor.name + "' has elements of " +
-            std::string(manifest::toString(tensor.initial.dtype)) + ", kernel '" + manifest.kernel +
-            "' takes " + std::string(manifest::toString(*info.dtype)) +
+            std::string(toString(tensor.initial.dtype)) + ", kernel '" + manifest.kernel +
+            "' takes " + std::string(toString(*info.dtype)) +
             "; ':TYPE' behind a file's name rounds floats, or takes integers for their bits");
   return Status::success();
 }
@@ -189,7 +189,7 @@ static void writeVerdict(json::OStream &out, const KernelTensor &tensor, const C
 
 static void writeTensor(json::OStream &out, const KernelTensor &tensor, const Verdict *verdict) {
   out.attribute("name", tensor.name);
-  out.attribute("dtype", StringRef(manifest::toString(tensor.initial.dtype)));
+  out.attribute("dtype", StringRef(toString(tensor.initial.dtype)));
   out.attributeArray("shape", [&] {
     for (int64_t extent : tensor.initial.shape)
       out.value(extent);

@@ -36,7 +36,30 @@ extern "C" {
 typedef struct hocket_planner_s *hocket_planner;
 typedef struct hocket_plan_s *hocket_plan;
 
-typedef enum hocket_dtype { HOCKET_BF16 = 0, HOCKET_FP16 = 1 } hocket_dtype;
+/* Element types. Problems are of HOCKET_BF16 or HOCKET_FP16; of the others the refusal names the nearest of these. */
+typedef enum hocket_dtype {
+  HOCKET_BF16 = 0,
+  HOCKET_FP16 = 1,
+  HOCKET_F32 = 2,
+  HOCKET_F64 = 3,
+  HOCKET_F8E4M3 = 4, /* of OCP, as the next */
+  HOCKET_F8E5M2 = 5,
+  HOCKET_I8 = 6,
+  HOCKET_U8 = 7,
+  HOCKET_I16 = 8,
+  HOCKET_U16 = 9,
+  HOCKET_I32 = 10,
+  HOCKET_U32 = 11,
+  HOCKET_I64 = 12,
+  HOCKET_U64 = 13,
+  HOCKET_F8E4M3FNUZ = 14, /* of gfx942, as the next */
+  HOCKET_F8E5M2FNUZ = 15,
+  HOCKET_F6E2M3 = 16,
+  HOCKET_F6E3M2 = 17,
+  HOCKET_F4E2M1 = 18,
+  HOCKET_E8M0 = 19, /* a power of two */
+  HOCKET_I1 = 20
+} hocket_dtype;
 /* The order of a dense tensor's dimensions in memory. */
 typedef enum hocket_layout { HOCKET_BSHD = 0, HOCKET_BHSD = 1 } hocket_layout;
 

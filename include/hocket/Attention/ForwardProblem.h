@@ -16,7 +16,7 @@
 #include "hocket/Attention/Visibility.h"
 #include "hocket/Attention/WorkList.h"
 #include "hocket/Manifest/Tensors.h"
-#include "hocket/Support/DataType.h"
+#include "hocket/Support/ElementType.h"
 #include "hocket/Support/Result.h"
 
 #include <cstdint>
@@ -90,7 +90,7 @@ struct CacheUpdate {
 
 /// What is computed, whatever the sizes.
 struct ForwardSemantics {
-  DataType dtype = DataType::BF16; ///< of Q, K, V and O; 16 bits
+  ElementType dtype = ElementType::BF16; ///< of Q, K, V and O; 16 bits
   int64_t headDim = 128;           ///< of Q and K
   int64_t headDimV = 128;          ///< of V and O
   Visibility visibility;
@@ -132,8 +132,8 @@ Result<Layout> parseLayout(std::string_view text);
 /// The order of dimensions of pages: page, row, head, dim or page, head, row, dim; or, x being the elements of 16 bytes,
 /// page, head, dim / x, row, dim % x for K and page, head, row / x, dim, row % x for V.
 enum class PageLayout { NHD, HND, Vectorised };
-/// Elements of 16 bits in a vector.
-inline constexpr int64_t kVectorElements = 8;
+/// Elements of a vector, x.
+inline int64_t vectorElements(ElementType type) { return 16 / bytesOf(type); }
 std::string_view toString(PageLayout layout);
 Result<PageLayout> parsePageLayout(std::string_view text);
 

@@ -38,6 +38,24 @@ void WorkPartition::takeSliceNumber(ExpansionBuilder &builder) {
   batch = place.getQuotient(), slice = place.getRemainder();
 }
 
+void WorkPartition::addArguments(KernelFrame &frame, attn::ForwardOp op) {
+  constexpr int64_t dynamic = ShapedType::kDynamic, mostBytes = int64_t(1) << 31;
+  if (op.getGroupRows()) {
+    auto head = static_cast<int64_t>(op.getHeadDim());
+    frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, head}, op.getElementType()),
+                    groupGrid(op.getSplit()));
+  }
+  if (!op.getWorkList())
+    return;
+  frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic, dynamic}, IntegerType::get(op.getContext(), 32)),
+                  listTensor());
+  if (!isMixed(op))
+    return;
+  for (StringRef name : {"q", "o"})
+    frame.require("(min(heads / kv_heads, 32) - 1) * " + name + "_stride_h * element_bytes < " + Twine(mostBytes),
+                  "the heads of a group must lie within 2 GiB in '" + name + "'");
+}
+
 /// Nothing is read or written through it: its extents are the grid.
 Tensor WorkPartition::groupGrid(bool isSplit) {
   return {"group_grid",

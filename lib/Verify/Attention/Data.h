@@ -5,6 +5,7 @@
 #pragma once
 
 #include "Verify/Attention/ScoreRules.h"
+#include "Verify/TypedArray.h"
 #include "hocket/Attention/ForwardProblem.h"
 
 #include <cstdint>
@@ -26,10 +27,10 @@ enum class DataKind {
 std::string_view toString(DataKind kind);
 Result<DataKind> parseDataKind(std::string_view text);
 
-/// Q, K and V as dense arrays of 16-bit patterns, rows in the order of `RowNumbers` ([batch, head,
+/// Q, K and V as dense arrays, each of its type, rows in the order of `RowNumbers` ([batch, head,
 /// sequence] of dense tensors), whatever the problem's layout.
 struct ForwardInputs {
-  std::vector<uint16_t> q, k, v;
+  verify::TypedArray q, k, v;
   /// What is captured, and the sink: as numbers, and as bytes in the tensor's type.
   CapturedNumbers captured;
   std::map<std::string, std::vector<std::byte>, std::less<>> capturedBytes;

@@ -53,7 +53,7 @@ static std::vector<std::string> modificationsOf(const Asked &asked, std::map<std
 static Result<BackwardProblem> readForCpp(const Asked &asked) {
   BackwardProblem backward;
   ForwardProblem &problem = backward.forward;
-  problem.dtype = asked.text("dtype") == "fp16" ? DataType::FP16 : DataType::BF16;
+  problem.dtype = asked.text("dtype") == "fp16" ? ElementType::F16 : ElementType::BF16;
   problem.layout = asked.text("layout") == "bhsd" ? Layout::BHSD : Layout::BSHD;
   problem.batch = asked.integer("batch"), problem.heads = asked.integer("heads");
   problem.kvHeads = asked.integer("kv_heads");

@@ -179,8 +179,8 @@ TEST_F(AttentionMisuse, MalformedProblems) {
   problem.struct_bytes = 3;
   EXPECT_THAT(planError(HOCKET_INVALID_INPUT), HasSubstr("call hocket_forward_problem_init first"));
   hocket_forward_problem_init(&problem);
-  problem.dtype = static_cast<hocket_dtype>(7);
-  EXPECT_THAT(planError(HOCKET_INVALID_INPUT), HasSubstr("dtype is 7"));
+  problem.dtype = static_cast<hocket_dtype>(99);
+  EXPECT_THAT(planError(HOCKET_INVALID_INPUT), HasSubstr("dtype is 99"));
   hocket_forward_problem_init(&problem);
   problem.layout = static_cast<hocket_layout>(2);
   EXPECT_THAT(planError(HOCKET_INVALID_INPUT), HasSubstr("layout is 2"));

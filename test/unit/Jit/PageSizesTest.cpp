@@ -56,7 +56,7 @@ static std::vector<PagedKernel> allKernels() {
 /// Enough queries for a block and a part, enough keys for several tiles and a part. Pages lie in any order.
 static ForwardProblem drawProblem(const PagedKernel &kernel, int64_t pageSize, PageLayout layout, Draw &draw) {
   ForwardProblem problem;
-  problem.dtype = draw.of({DataType::BF16, DataType::FP16});
+  problem.dtype = draw.of({ElementType::BF16, ElementType::F16});
   problem.headDim = kernel.heads.qk, problem.headDimV = kernel.heads.v;
   problem.heads = 2;
   problem.seqQ = draw.between(129, 288), problem.seqKv = 1024;

@@ -76,7 +76,7 @@ static std::multiset<InstructionClass> missed(const Counted &counted, std::multi
 }
 
 static ForwardProblem inPages(int64_t headDim, int64_t pageSize) {
-  ForwardProblem problem = test::makeProblem(DataType::BF16, false, 1, 1, 1, 256, 512, /*lse=*/false);
+  ForwardProblem problem = test::makeProblem(ElementType::BF16, false, 1, 1, 1, 256, 512, /*lse=*/false);
   problem.headDim = problem.headDimV = headDim;
   problem.lists = {.usedKv = true, .pageSize = pageSize};
   return problem;
@@ -90,7 +90,7 @@ TEST(CountedPlans, MissEveryLoadToLdsThatIsLeftOut) {
     if (options.schedule != "dual_wave")
       options.waves = 4;
     Result<Counted> counted =
-        Counted::compile(test::makeProblem(DataType::BF16, true, 1, 1, 1, 256, 512, /*lse=*/false), options);
+        Counted::compile(test::makeProblem(ElementType::BF16, true, 1, 1, 1, 256, 512, /*lse=*/false), options);
     ASSERT_TRUE(counted.ok()) << counted.error().message;
     ASSERT_EQ(counted->plans.size(), 1u);
     Status whole = counted->check();

@@ -62,6 +62,18 @@ TEST(Mfma, WideFp8InterleavesRunsOfSixteenBytes) {
   }
 }
 
+// f8f6f4 with 6 or 4 bits: element e of a lane holds k = 32*(l/M) + e.
+TEST(Mfma, SixAndFourBitsHoldRunsOfThirtyTwo) {
+  for (unsigned bits : {6u, 4u})
+    for (MfmaShape shape : {MfmaShape{32, 32, 64, bits}, MfmaShape{16, 16, 128, bits}}) {
+      Result<LinearLayout> a = mfmaOperandA(shape);
+      ASSERT_TRUE(a.ok());
+      for (unsigned lane = 0; lane < 64; ++lane)
+        for (unsigned element = 0; element < 32; ++element)
+          EXPECT_EQ(a->apply(at(element, lane), K), 32 * (lane / shape.m) + element);
+    }
+}
+
 TEST(Mfma, TilesRepeatTheAtomInRegisters) {
   MfmaShape shape;
   Result<LinearLayout> a = mfmaOperandATile(shape, 64, 128), b = mfmaOperandBTile(shape, 64, 128);
@@ -89,7 +101,7 @@ TEST(Mfma, UnknownShapesAreRefusedByName) {
   EXPECT_EQ(a.error().kind, ErrorKind::Unsupported);
   EXPECT_EQ(a.error().message,
             "no layout for mfma 4x4x4 of 16 bits; known are 16x16 and 32x32 with "
-            "k a power of two and 8, 16 or 32 bits");
+            "k a power of two and 4, 6, 8, 16 or 32 bits");
   EXPECT_FALSE(mfmaAccumulator({32, 16, 8, 16}).ok());
   EXPECT_FALSE(mfmaOperandB({32, 32, 12, 16}).ok());
   EXPECT_FALSE(mfmaOperandB({32, 32, 0, 16}).ok());
