@@ -140,7 +140,7 @@ TEST(Issue, RotationGivesWavesTurns) { // a variation: no source says which wave
     for (unsigned wave = 0; wave != 3; ++wave)
       bench.addWave(repeat(4, add));
     bench.run();
-    return std::array{bench.issued(0).back(), bench.issued(1).back(), bench.issued(2).back()};
+    return std::array{bench.issued(0)[3], bench.issued(1)[3], bench.issued(2)[3]};
   };
   EXPECT_EQ(last(0), (std::array<uint64_t, 3>{12, 28, 44})) << "the oldest first";
   EXPECT_EQ(last(1), (std::array<uint64_t, 3>{36, 40, 44})) << "in turns";
