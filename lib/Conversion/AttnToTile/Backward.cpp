@@ -11,14 +11,8 @@
 // operand of the next product as they lie, and the passing tile, read transposed, the left one. LSE and delta are row
 // values where queries are held; where they pass, column values, loaded for each tile.
 //
-// Rows that do not exist contribute nothing where they pass: queries beyond the end arrive as zeros, with delta and
-// LSE of zero, so that P = 1 meets dO = 0, or are masked, where scores are modified; keys beyond the end are masked.
-// Held, they are not stored.
-//
 // Fused, keys are held, and dQ comes out of the same loop (FusedQueries.h).
 //
-// With dropout P has the sign of what becomes of a weight: one that is dropped has no part in dV, and dP = 0. All
-// gradients are those times the share that is kept until they are stored.
 // What options change is said elsewhere, by the parts that the loop is made of: which tiles pass (PassingTiles.h), which
 // of them are visited (ShownQueries.h, TileVisit.h), what becomes of scores (BackwardScores.h), the products
 // (BackwardProducts.h).

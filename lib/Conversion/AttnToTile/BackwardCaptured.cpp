@@ -40,7 +40,7 @@ namespace {
 /// What an index of the tensor is: the first arguments of a modification behind the score, or another number.
 enum Index : unsigned { Batch, Head, Query, Key, kIndices, Computed = kIndices };
 /// Numbers up to this are whole in f32.
-constexpr int64_t kMostEntries = int64_t(1) << 24;
+constexpr int64_t kMostTableEntries = int64_t(1) << 24;
 
 class CapturedGradient : BackwardScores {
 public:
@@ -194,8 +194,8 @@ FailureOr<tile::KernelOp> CapturedGradient::createFrame() {
   if (entryOfScore && failed(entryOfScore->addArguments(frame)))
     return failure();
   if (entryOfScore)
-    frame.require(gradient.sizes.back() + (" <= " + Twine(kMostEntries)).str(),
-                  "a table whose gradient is asked for may have at most " + Twine(kMostEntries) + " entries");
+    frame.require(gradient.sizes.back() + (" <= " + Twine(kMostTableEntries)).str(),
+                  "a table whose gradient is asked for may have at most " + Twine(kMostTableEntries) + " entries");
   problem.addRequirements();
   Visibility(op.getKeyVisibility(), 0).addRequirements(frame);
   frame.require("max(ceildiv(seq_q, " + Twine(rows) + "), batch * heads) <= 65535",

@@ -2,6 +2,13 @@
 // as in the forward, and dS, the gradient of the scaled scores or of what a modification captures.
 //
 // Either queries or keys are held, the columns of its fragments; the others pass, a tile at a time.
+//
+// Rows that do not exist contribute nothing where they pass: queries beyond the end arrive as zeros, with delta and
+// LSE of zero, so that P = 1 meets dO = 0, or are masked, where scores are modified; keys beyond the end are masked.
+// Held, they are not stored.
+//
+// With dropout P has the sign of what becomes of a weight: one that is dropped has no part in dV, and dP = 0. All
+// gradients are those times the share that is kept until they are stored.
 #pragma once
 
 #include "BackwardFrame.h"
