@@ -14,8 +14,6 @@ using namespace hocket::run;
 using namespace hocket::attention;
 
 Result<BackwardProblem> run::readBackwardProblem(const Options &options) {
-  if (Status status = checkBackwardOptions(options); !status.ok())
-    return status.error();
   Result<ForwardProblem> forward = readProblem(options);
   if (!forward.ok())
     return forward.error();
@@ -47,8 +45,6 @@ Result<BackwardOptions> run::readBackwardOptions(const Options &options) {
 
 Result<std::shared_ptr<const BackwardPlan>> run::makeBackwardPlan(const Options &options,
                                                                   const BackwardProblem &problem) {
-  if (wantsExplanation(options))
-    return invalidInput("--explain runs nothing and has no effect here; leave it out, or use 'hocket-run fmha-bwd'");
   Result<KernelFinder> finder = KernelFinder::make({}, {architecture(options)});
   if (!finder.ok())
     return finder.error();
@@ -81,15 +77,16 @@ static std::string whyAtomicsOrNot(const BackwardProblem &problem) {
 }
 
 Result<std::string> run::explainBackward(const Options &options, const BackwardProblem &problem) {
-  if (!kernelName(options).empty())
-    return invalidInput("--explain says what is chosen, and --kernel names what runs; leave one of them out");
-  if (Status status = checkBackward(problem, scheduleName(options)); !status.ok())
+  const std::string schedule = scheduleName(options), chip = architecture(options);
+  if (Status status = options.refuseUnread(options.name() + " --explain"); !status.ok())
+    return status.error();
+  if (Status status = checkBackward(problem, schedule); !status.ok())
     return status.error();
   auto compiler = jit::Jit::create();
   if (!compiler.ok())
     return compiler.error();
-  std::string text = "problem       " + problem.describe() + "\n", chip = architecture(options);
-  for (const BackwardChoices &choices : backwardSteps(problem, scheduleName(options))) {
+  std::string text = "problem       " + problem.describe() + "\n";
+  for (const BackwardChoices &choices : backwardSteps(problem, schedule)) {
     Error last = internalError("a step of a backward without a kernel");
     std::string refused;
     bool isFound = false;

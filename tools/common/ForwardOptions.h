@@ -13,11 +13,10 @@
 
 namespace hocket::run {
 
-/// Parses `args` for the subcommand `name`; `summary` heads its --help. An empty result: help was
-/// asked for and printed.
+/// Parses `args` for the subcommand `name`, which has these groups of options; `summary` heads its --help. An empty
+/// result: help was asked for and printed.
 Result<std::optional<Options>> parseForwardOptions(llvm::StringRef name, llvm::StringRef summary,
-                                                   llvm::ArrayRef<const char *> args,
-                                                   ExtraOptions extra = {});
+                                                   llvm::ArrayRef<const char *> args, unsigned groups);
 
 /// The problem, complete with defaults and validated.
 Result<attention::ForwardProblem> readProblem(const Options &options);
@@ -30,9 +29,9 @@ Result<FoundKernel> getKernel(const Options &options, const attention::ForwardPr
                               unsigned computeUnits = 0);
 /// The options that decide how a kernel is compiled; nothing if none is there.
 Result<std::optional<CompileOptions>> readCompileOptions(const Options &options);
-/// Refuses options that say which kernel to run, or that ask for what is made of one kernel alone,
-/// for 'compare', whose kernels are named in front of its options.
-Status checkCompareOptions(const Options &options);
+/// Refuses options that say in different ways which kernel to take, and those that nothing has read: call it before
+/// `getKernel`, and when all others are read. `where` as in `refuseUnread`.
+Status checkOptions(const Options &options, llvm::StringRef where = {});
 /// The names of '--gradients'.
 std::vector<std::string> gradientNames(const Options &options);
 /// --accumulate and --deterministic.
@@ -40,10 +39,6 @@ Result<attention::Accumulation> accumulation(const Options &options);
 bool isDeterministic(const Options &options);
 /// Of --transposed-lists.
 bool givesTransposedLists(const Options &options);
-/// Refuses options that say what runs, or what is made of it, for '--explain'.
-Status checkExplainOptions(const Options &options);
-/// Refuses options that say how a forward is computed, for 'fmha-bwd'.
-Status checkBackwardOptions(const Options &options);
 /// --schedule; empty if it is not there.
 std::string scheduleName(const Options &options);
 /// --kernel, empty if it is left out.
@@ -58,8 +53,8 @@ std::string textDirectory(const Options &options);
 bool wantsExplanation(const Options &options);
 /// --time and its companions; `always`: as if --time were given.
 Result<TimeRequest> readTimeRequest(const Options &options, bool always = false);
-/// --launch, counted from 0; without it `fallback`.
-Result<size_t> launchNumber(const Options &options, size_t fallback = 0);
+/// --launch, counted from 0; nothing without it.
+Result<std::optional<size_t>> launchNumber(const Options &options);
 Result<MutantChoice> mutantChoice(const Options &options);
 /// --arch.
 std::string architecture(const Options &options);

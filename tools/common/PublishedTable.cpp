@@ -56,17 +56,23 @@ static Result<ListedProblem> problemOf(StringRef text, bool isBackward) {
   llvm::SmallVector<const char *> words;
   llvm::cl::TokenizeGNUCommandLine(text, saver, words);
   Result<std::optional<Options>> options =
-      parseForwardOptions(isBackward ? "fmha-bwd" : "fmha-fwd", "", words, {.ofBackward = isBackward});
+      parseForwardOptions(isBackward ? "fmha-bwd" : "fmha-fwd", "", words, isBackward ? BackwardVis : ForwardVis);
   if (!options.ok())
     return options.error();
   if (!*options)
     return invalidInput("'--help' is no problem");
-  if (isBackward) {
-    Result<attention::BackwardProblem> backward = readBackwardProblem(**options);
-    return backward.ok() ? Result<ListedProblem>(*std::move(backward)) : backward.error();
-  }
-  Result<attention::ForwardProblem> forward = readProblem(**options);
-  return forward.ok() ? Result<ListedProblem>(*std::move(forward)) : forward.error();
+  auto read = [&]() -> Result<ListedProblem> {
+    if (isBackward) {
+      Result<attention::BackwardProblem> backward = readBackwardProblem(**options);
+      return backward.ok() ? Result<ListedProblem>(*std::move(backward)) : backward.error();
+    }
+    Result<attention::ForwardProblem> forward = readProblem(**options);
+    return forward.ok() ? Result<ListedProblem>(*std::move(forward)) : forward.error();
+  };
+  Result<ListedProblem> problem = read();
+  if (Status status = problem.ok() ? (*options)->refuseUnread("a problem of a list") : Status::success(); !status.ok())
+    return status.error();
+  return problem;
 }
 
 namespace {

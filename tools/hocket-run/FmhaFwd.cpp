@@ -129,7 +129,9 @@ static std::string toJson(const ForwardProblem &problem, const KernelChoice &cho
 
 /// --explain: the choice, as text and as JSON.
 static Result<int> explain(const Options &options, const ForwardProblem &problem) {
-  if (Status status = checkExplainOptions(options); !status.ok())
+  const std::string device = deviceName(options), json = jsonPath(options);
+  (void)bundles(options); // where kernels come from that take the place of others
+  if (Status status = options.refuseUnread(options.name() + " --explain"); !status.ok())
     return status.error();
   const Result<KernelRegistry> &registry = KernelRegistry::shipped();
   if (!registry.ok())
@@ -137,9 +139,9 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
   Result<KernelChoice> choice = registry->choose(problem, architecture(options));
   if (!choice.ok())
     return choice.error();
-  llvm::raw_ostream &out = reportStream(jsonPath(options));
+  llvm::raw_ostream &out = reportStream(json);
   out << choice->explain(problem);
-  Result<runtime::OpenedDevice> opened = openDevice(deviceName(options));
+  Result<runtime::OpenedDevice> opened = openDevice(device);
   if (!opened.ok())
     return opened.error();
   Result<SelectedKernels> selected =
@@ -149,17 +151,19 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
   if (choice->kernel && !registry->alternatives(*choice->kernel, problem, architecture(options)).empty())
     taken = getKernel(options, problem, opened->device->properties().computeUnits);
   clearProgress();
-  std::string json = toJson(problem, *choice, selected.ok() ? &*selected : nullptr, taken ? &*taken : nullptr, out,
-                            architecture(options));
+  std::string report = toJson(problem, *choice, selected.ok() ? &*selected : nullptr, taken ? &*taken : nullptr, out,
+                              architecture(options));
   if (selected.ok()) {
     out << "keys     " << selected->split.reason << '\n';
     if (selected->problem.tuning.isSplit())
       out << "kernels  " << selected->kernels[0]->name << ", then " << selected->kernels[1]->name
           << '\n';
   }
-  if (Status status = writeJson(jsonPath(options), json); !status.ok())
+  if (Status status = writeJson(json, report); !status.ok())
     return status.error();
-  return selected.ok() ? Result<int>(exitRight) : selected.error();
+  if (!selected.ok())
+    return selected.error();
+  return taken && !taken->ok() ? Result<int>(taken->error()) : exitRight;
 }
 
 /// Where the kernel came from.
@@ -185,7 +189,10 @@ static Result<int> runForwardProblem(const Options &options) {
   Result<TimeRequest> time = readTimeRequest(options);
   if (!time.ok())
     return time.error();
-  Result<runtime::OpenedDevice> opened = openDevice(deviceName(options));
+  const std::string device = deviceName(options), jsonFile = jsonPath(options), directory = saveDirectory(options);
+  if (Status status = checkOptions(options); !status.ok())
+    return status.error();
+  Result<runtime::OpenedDevice> opened = openDevice(device);
   if (!opened.ok())
     return opened.error();
   if (forward->check && opened->device->kind() != "sim")
@@ -196,8 +203,8 @@ static Result<int> runForwardProblem(const Options &options) {
     return found.error();
   const CompiledKernel &kernel = *found->kernel;
   *problem = found->adapt(*problem);
-  if (std::string directory = saveDirectory(options); !directory.empty())
-    forward->save = [&, directory](const ForwardInputs &inputs, const ForwardOutputs &outputs) {
+  if (!directory.empty())
+    forward->save = [&](const ForwardInputs &inputs, const ForwardOutputs &outputs) {
       return saveForward(directory, *problem, inputs, outputs);
     };
   if (time->wanted()) {
@@ -214,7 +221,7 @@ static Result<int> runForwardProblem(const Options &options) {
   if (!report.ok())
     return report.error();
   clearProgress();
-  llvm::raw_ostream &out = reportStream(jsonPath(options));
+  llvm::raw_ostream &out = reportStream(jsonFile);
   out << toText(*report);
   if (!found->registered.empty())
     out << "registered    " << found->registered
@@ -234,7 +241,7 @@ static Result<int> runForwardProblem(const Options &options) {
     members.attributeObject("choice", [&] { writeChoice(members, *found); });
     time->writeMembers(members);
   });
-  if (Status status = writeJson(jsonPath(options), json); !status.ok())
+  if (Status status = writeJson(jsonFile, json); !status.ok())
     return status.error();
   return report->passed() ? exitRight : exitWrong;
 }
@@ -242,7 +249,8 @@ static Result<int> runForwardProblem(const Options &options) {
 Result<int> run::fmhaFwdCommand(llvm::ArrayRef<const char *> args) {
   Result<std::optional<Options>> options = parseForwardOptions(
       "fmha-fwd",
-      "Compiles an attention forward, runs it and verifies it against a float64 reference", args);
+      "Compiles an attention forward, runs it and verifies it against a float64 reference", args,
+      ForwardVis | KernelVis | CompileVis | FilesVis | TextsVis | RunVis | TimeVis | TimedVis);
   if (!options.ok())
     return options.error();
   return *options ? runForwardProblem(**options) : Result<int>(exitRight);
