@@ -450,7 +450,22 @@ Status Compiler::draw() {
   return Status::success();
 }
 
+/// Whether `kernel` writes to no view: fetches write to rings alone.
+static bool storesNothing(tile::KernelOp kernel) {
+  auto stores = [](Operation *op) {
+    bool hasView = llvm::any_of(op->getOperandTypes(), [](Type type) { return isa<tile::ViewType>(type); });
+    return hasView && !isa<tile::FetchOp>(op) && hasEffect<MemoryEffects::Write>(op);
+  };
+  return !kernel.getBody()
+              .walk([&](Operation *op) { return stores(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+              .wasInterrupted();
+}
+
 Status Compiler::toRocdl() {
+  for (tile::KernelOp kernel : module->getOps<tile::KernelOp>())
+    if (storesNothing(kernel))
+      return invalidInput("kernel '" + kernel.getSymName().str() +
+                          "' stores nothing, so nobody can see what it computes; write results to a view with 'tile.store'");
   return runPasses([&](PassManager &manager) {
     // What a hand has written is held to the same rules as what the passes write.
     if (options.from == Stage::Clusters)
@@ -551,7 +566,10 @@ Status Compiler::checkCodeObject() {
   hsaco::Spills allowed = options.allowSpills      ? hsaco::Spills::Any
                           : options.scalarsInLanes ? hsaco::Spills::ToRegisters
                                                    : hsaco::Spills::None;
-  if (Status status = hsaco::checkSpills(*report, allowed); !status)
+  hsaco::SharedUnits shared;
+  for (const KernelTiles &kernel : tiles)
+    shared[kernel.kernel] = kernel.workgroups;
+  if (Status status = hsaco::checkSpills(*report, allowed, shared); !status)
     return status;
   if (Status status = hocket::amdgpu::checkHazards(bytes, name); !status)
     return status;

@@ -26,9 +26,12 @@ public:
   /// Whether what masks say differs from batch to batch, or from head to head.
   bool dependsOnHeads() const;
   /// The problem; nothing is known before. `numbers` are those of `numbers()`, in that order.
-  void set(int64_t seqQ, int64_t seqKv, llvm::ArrayRef<int64_t> numbers);
+  void set(int64_t seqQ, int64_t seqKv, llvm::ArrayRef<double> numbers);
 
-  /// The tiles that `workgroup` visits, in order. Nothing if that depends on what tensors hold.
+  /// What kept `visited` or `isCut` from an answer: empty if that was what tensors hold, else the name of an op that is
+  /// not evaluated here.
+  llvm::StringRef obstacle() const { return unknownOp; }
+  /// The tiles that `workgroup` visits, in order. Nothing if that is not known (`obstacle`).
   std::optional<llvm::SmallVector<int64_t>> visited(const Workgroup &workgroup);
   /// Whether the wave of the last workgroup that was asked for that has the 32 queries from `row` on masks `tile`: by
   /// `causal` and, if `countsMasks`, by any `attn.mask_mod`.
@@ -41,6 +44,7 @@ private:
   void emit(mlir::Location loc);
   void evaluate(mlir::Operation *from, mlir::Operation *to);
   bool evaluate(mlir::Operation &op);
+  bool evaluateByFolding(mlir::Operation &op);
   std::optional<int64_t> find(mlir::Value value) const;
 
   Shape shape;
@@ -52,7 +56,8 @@ private:
   VisitedTiles tiles;
   mlir::Value cut, cutByOwn; ///< by any mask, and by those that are no `attn.mask_mod`
   mlir::Operation *ofWave = nullptr, *ofTile = nullptr; ///< where the parts of the code begin
-  Numbers known;
+  Numbers known; ///< integers; of f32 the bits
+  std::string unknownOp;
 };
 
 } // namespace hocket
