@@ -14,7 +14,6 @@
 #include <random>
 
 using namespace hocket;
-using manifest::ElementType;
 using manifest::Value;
 
 /// The value, or the end of the program.

@@ -1,18 +1,18 @@
 // Plans of a backward.
 #include "hocket/Attention/BackwardPlan.h"
 
+#include "Grid/WaveShape.h"
+
 #include <algorithm>
 
 using namespace hocket;
 using namespace hocket::attention;
 
-/// Heads are whole loads of 16 bytes; the largest whose gradients fit into a wave's registers beside what it holds.
-static constexpr int64_t kHeadUnit = 8, kMaxHead = 256;
 /// Elements of dK and dV, together, that a wave sums at once.
 static constexpr int64_t kMaxSummed = 384;
 /// Of heads of up to so many elements, in whole blocks, two workgroups fit on a compute unit; smaller ones have eight
 /// waves there anyway.
-static constexpr int64_t kHeadOfTwo = 128, kHeadBlock = 32;
+static constexpr int64_t kHeadOfTwo = 128;
 /// Keys of such a workgroup, and compute units: with fewer workgroups each has a unit for itself.
 static constexpr int64_t kKeysOfTwo = 128, kUnits = 256, kWorkgroupsOfTwo = 2;
 /// The schedule of such workgroups.
@@ -248,18 +248,22 @@ static Result<std::vector<PlannedLaunch>> firstOf(const BackwardChoices &choices
                                                   const ForwardSemantics &semantics,
                                                   const MakeBackwardKernel &make) {
   Error last = internalError("a step of a backward without a kernel");
+  std::vector<PassedOver> passedOver;
   for (const std::vector<BackwardKernel> &kernels : choices) {
     std::vector<PlannedLaunch> launches;
     for (const BackwardKernel &kernel : kernels) {
       auto made = make(semantics, kernel);
       if (!made.ok()) {
         last = made.error();
+        passedOver.push_back({kernel.name, last.message});
         break;
       }
       launches.push_back({kernel.name, *std::move(made)});
     }
-    if (launches.size() == kernels.size())
-      return launches;
+    if (launches.size() != kernels.size())
+      continue;
+    launches.front().passedOver = std::move(passedOver);
+    return launches;
   }
   return last;
 }

@@ -114,7 +114,7 @@ static bool isRead(const ForwardProblem &forward, const std::string &name) {
   for (const Modification &modification : forward.modifications)
     for (const CapturedTensor &tensor : modification.tensors)
       if (!modification.isMask && tensor.name == name)
-        return tensor.type != DataType::I32 && tensor.type != DataType::I8;
+        return tensor.type != ElementType::I32 && tensor.type != ElementType::I8;
   return false;
 }
 

@@ -5,6 +5,8 @@
 // for its sequence in the list of their first rows.
 #include "hocket/Attention/CacheUpdate.h"
 
+#include "Layout/Wave.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -15,7 +17,7 @@ using namespace hocket::attention;
 using llvm::formatv;
 
 /// Elements of a lane side by side, lanes and waves of a workgroup, and the narrowest fragment.
-static constexpr int64_t kRun = 8, kLanes = 64, kWaves = 4, kLeastWidth = 32;
+static constexpr int64_t kRun = 8, kLanes = kWaveLanes, kWaves = 4, kLeastWidth = 32;
 /// The largest number of workgroups in the second and third dimension of a grid.
 static constexpr int64_t kMaxGrid = 65535;
 
@@ -29,7 +31,7 @@ static std::string appendName(const ForwardSemantics &semantics) {
   std::string name = "append_d" + std::to_string(semantics.headDim);
   if (semantics.headDimV != semantics.headDim)
     name += "x" + std::to_string(semantics.headDimV);
-  name += "_" + std::string(toString(semantics.dtype));
+  name += "_" + std::string(optionName(semantics.dtype));
   if (semantics.lists.inPages())
     name += (semantics.lists.pageLists ? "_page_lists" : "_pages") + std::to_string(semantics.lists.pageSize) +
             (semantics.lists.vectorPages ? "_vectors" : "");

@@ -45,8 +45,8 @@ static std::vector<CapturedTensor> blockTensors(const BlockSizes &blocks) {
   std::string columns = "ceildiv(seq_kv, " + std::to_string(blocks.keys) + ")";
   std::vector<CapturedTensor> tensors;
   for (std::string prefix : {"", "full_"}) {
-    tensors.push_back({prefix + "kv_num_blocks", DataType::I32, {"batch", "heads", rows}});
-    tensors.push_back({prefix + "kv_indices", DataType::I32, {"batch", "heads", rows, columns}});
+    tensors.push_back({prefix + "kv_num_blocks", ElementType::I32, {"batch", "heads", rows}});
+    tensors.push_back({prefix + "kv_indices", ElementType::I32, {"batch", "heads", rows, columns}});
   }
   return tensors;
 }
@@ -57,8 +57,8 @@ std::vector<TensorSpec> attention::transposedTensors(const ForwardProblem &probl
   int64_t rows = whole.dimensions[2].extent, columns = whole.rowElements;
   std::vector<TensorSpec> tensors;
   for (std::string prefix : {"", "full_"}) {
-    tensors.push_back(captured({prefix + "q_num_blocks", DataType::I32, {}}, {batch, heads, columns}));
-    tensors.push_back(captured({prefix + "q_indices", DataType::I32, {}}, {batch, heads, columns, rows}));
+    tensors.push_back(captured({prefix + "q_num_blocks", ElementType::I32, {}}, {batch, heads, columns}));
+    tensors.push_back(captured({prefix + "q_indices", ElementType::I32, {}}, {batch, heads, columns, rows}));
   }
   for (TensorSpec &tensor : tensors) {
     tensor.role = role;

@@ -110,16 +110,25 @@ static std::pair<size_t, size_t> countBroken(const Candidate &candidate) {
   return {candidate.broken.size() - layout, layout};
 }
 
-/// Names the rules of the nearest kernel: the one that breaks the fewest, and of those the one
-/// whose nearest problem has the nearest heads; among equals the last, the most general.
+/// Whether some kernel takes `problem` where its keys are not split.
+static bool isTakenWhole(const KernelChoice &choice, ForwardProblem problem, std::string_view architecture) {
+  problem.tuning.numSplits = 1;
+  return llvm::any_of(choice.candidates, [&](const Candidate &candidate) {
+    return brokenRules(*candidate.kernel, problem, architecture).empty();
+  });
+}
+
+/// Names the rules of the nearest kernel of those that do what is asked, with slices or without: the one that breaks the
+/// fewest, and of those the one whose nearest problem has the nearest heads; among equals the last, the most general.
 static Error refusal(const KernelChoice &choice, const ForwardProblem &problem,
                      std::string_view architecture) {
   std::string text =
       "no kernel takes the problem '" + problem.describe() + "' on " + std::string(architecture);
   const Candidate *nearest = nullptr;
   std::optional<ForwardProblem> supported;
+  const KernelRole role = problem.tuning.isSplit() ? KernelRole::Slices : KernelRole::Whole;
   for (const Candidate &candidate : choice.candidates) {
-    if (nearest && countBroken(candidate) > countBroken(*nearest))
+    if (candidate.kernel->role != role || (nearest && countBroken(candidate) > countBroken(*nearest)))
       continue;
     std::optional<ForwardProblem> other =
         nearestSupported(*candidate.kernel, problem, architecture);
@@ -132,12 +141,15 @@ static Error refusal(const KernelChoice &choice, const ForwardProblem &problem,
     supported = std::move(other);
   }
   if (!nearest)
-    return unsupported(text + ": the registry is empty");
+    return unsupported(text + ": the registry has none" +
+                       (role == KernelRole::Slices ? " that works on slices; use num-splits 1" : ""));
   text += ": ";
   for (const BrokenRule &rule : nearest->broken)
     text += (&rule == &nearest->broken.front() ? "" : "; ") + rule.text;
   text += supported ? "; the nearest supported problem is '" + supported->describe() + "'"
                     : "; no problem near it is supported there";
+  if (role == KernelRole::Slices && isTakenWhole(choice, problem, architecture))
+    text += "; with num-splits 1 it is supported as it is";
   return unsupported(std::move(text));
 }
 

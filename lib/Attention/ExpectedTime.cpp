@@ -1,6 +1,7 @@
 #include "ExpectedTime.h"
 
-#include "Simulator/GridSchedule.h"
+#include "Grid/GridSchedule.h"
+#include "Grid/WaveShape.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -72,8 +73,8 @@ double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
 /// Bytes of the rows of a head: Q in, unless no key is seen, and what is computed of it out.
 double SlicesLaunch::bytesOfRows(int64_t block, int64_t slice) const {
   const int64_t rows = std::min(problem.seqQ - block * cost.rows, cost.rows);
-  const int64_t in = tilesOf(block, slice).empty() ? 0 : kElementBytes;
-  const int64_t out = splits > 1 ? kPartialBytes : kElementBytes;
+  const int64_t in = tilesOf(block, slice).empty() ? 0 : bytesOf(problem.dtype);
+  const int64_t out = splits > 1 ? kPartialBytes : bytesOf(problem.dtype);
   return double(rows) * headsOfRow * double(problem.headDim * in + problem.headDimV * out);
 }
 
@@ -123,7 +124,7 @@ double SlicesLaunch::memoryMicroseconds(const Machine &machine) const {
       keys += double(keysRead(block, slice).size());
       rowBytes += bytesOfRows(block, slice);
     }
-  const double keyBytes = double((problem.headDim + problem.headDimV) * kElementBytes) * distinctShare(machine);
+  const double keyBytes = double((problem.headDim + problem.headDimV) * bytesOf(problem.dtype)) * distinctShare(machine);
   return double(problem.batch * problem.heads) * (keys * keyBytes + rowBytes) / machine.bytesPerMicrosecond();
 }
 
@@ -131,9 +132,6 @@ double SlicesLaunch::microseconds(const Machine &machine) const {
   return std::max(computeMicroseconds(machine), memoryMicroseconds(machine)) +
          machine.parameters.launchMicroseconds;
 }
-
-/// Rows of a wave.
-static constexpr int64_t kWaveRows = 32;
 
 ForwardProblem attention::asCounted(ForwardProblem problem, const KernelEntry &kernel) {
   if (!kernel.tuning.groupRows)

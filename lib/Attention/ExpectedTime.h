@@ -7,7 +7,8 @@
 
 #include "hocket/Attention/Kernels.h"
 
-#include "Simulator/TimeParameters.h"
+#include "Grid/KeySlices.h"
+#include "Grid/TimeParameters.h"
 #include "Target/Arch/ArchInfo.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -16,7 +17,8 @@
 
 namespace hocket::attention {
 
-inline constexpr int64_t kElementBytes = 2, kPartialBytes = 4;
+/// Of a partial result's elements.
+inline constexpr int64_t kPartialBytes = 4;
 
 /// The device as the model sees it.
 struct Machine {
@@ -38,6 +40,16 @@ struct Machine {
 /// groups) of KV heads.
 ForwardProblem asCounted(ForwardProblem problem, const KernelEntry &kernel);
 
+/// Computes what KeySlices.h says.
+struct HostSlices {
+  using Number = int64_t;
+  int64_t add(int64_t a, int64_t b) { return a + b; }
+  int64_t mul(int64_t a, int64_t b) { return a * b; }
+  int64_t min(int64_t a, int64_t b) { return std::min(a, b); }
+  std::pair<int64_t, int64_t> divMod(int64_t a, int64_t b) { return {a / b, a % b}; }
+  int64_t isLess(int64_t a, int64_t b) { return a < b; }
+};
+
 /// One launch of workgroups that each compute a block of rows over a slice of the keys.
 class SlicesLaunch {
 public:
@@ -58,10 +70,9 @@ private:
     const KeyRange keys = keysOf(block);
     int64_t first = keys.begin / cost.keys;
     auto behind = static_cast<int64_t>(llvm::divideCeil(keys.end, cost.keys));
-    int64_t tiles = std::max<int64_t>(behind - first, 0);
-    int64_t share = tiles / splits, longer = tiles % splits;
-    int64_t begin = first + slice * share + std::min(slice, longer);
-    return {begin, begin + share + (slice < longer)};
+    HostSlices host;
+    const SliceTiles<int64_t> own = tilesOfSlice<HostSlices>(host, std::max<int64_t>(behind - first, 0), splits, slice);
+    return {first + own.first, first + own.first + own.count};
   }
   WorkgroupLoad loadOf(int64_t block, int64_t slice, bool isFirst) const;
   /// Calls `visit` with batch, head position, block and slice of every workgroup in its order, until it says false.

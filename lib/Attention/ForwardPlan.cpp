@@ -52,9 +52,9 @@ Status attention::checkInputs(std::span<const PlannedLaunch> launches,
   return Status::success();
 }
 
-Result<std::shared_ptr<const ForwardPlan>> ForwardPlan::make(ForwardProblem problem,
-                                                             std::vector<PlannedLaunch> launches) {
-  std::shared_ptr<ForwardPlan> plan(new ForwardPlan(std::move(problem), std::move(launches)));
+Result<std::shared_ptr<const ForwardPlan>>
+ForwardPlan::make(ForwardProblem problem, std::vector<PlannedLaunch> launches, size_t attention) {
+  std::shared_ptr<ForwardPlan> plan(new ForwardPlan(std::move(problem), std::move(launches), attention));
   if (Status status = checkInputs(plan->launches(), plan->description); !status.ok())
     return status.error();
   if (Status status = plan->measure(plan->description.describe()); !status.ok())
@@ -62,37 +62,66 @@ Result<std::shared_ptr<const ForwardPlan>> ForwardPlan::make(ForwardProblem prob
   return std::shared_ptr<const ForwardPlan>(std::move(plan));
 }
 
-Result<std::shared_ptr<const CompiledKernel>> Planner::find(const KernelEntry &entry,
-                                                            const KernelVariant &variant) {
+template <typename Get>
+Result<std::shared_ptr<const CompiledKernel>> Planner::firstSource(const std::string &name, const Get &get) {
   for (const std::shared_ptr<KernelSource> &source : sources) {
-    auto kernel = source->get(entry, variant, architecture);
+    Result<std::shared_ptr<const CompiledKernel>> kernel = get(*source);
     if (kernel.ok() || kernel.error().kind != ErrorKind::NotFound)
       return kernel;
   }
-  return notFound("kernel '" + entry.variantName(variant) + "' for " + architecture +
-                  " is in none of the " + std::to_string(sources.size()) +
+  return notFound("kernel '" + name + "' for " + architecture + " is in none of the " +
+                  std::to_string(sources.size()) +
                   " sources; build it ahead of time (hocketc --all) or let it be compiled");
 }
 
-Result<std::shared_ptr<const CompiledKernel>> Planner::find(const ForwardSemantics &semantics,
-                                                            const BackwardKernel &kernel) {
-  for (const std::shared_ptr<KernelSource> &source : sources) {
-    auto found = source->getBackward(semantics, kernel, architecture);
-    if (found.ok() || found.error().kind != ErrorKind::NotFound)
-      return found;
-  }
-  return notFound("kernel '" + kernel.name + "' for " + architecture + " is in none of the " +
-                  std::to_string(sources.size()) + " sources; let it be compiled");
+Result<std::shared_ptr<const CompiledKernel>> Planner::find(const KernelEntry &entry, const ForwardProblem &problem) {
+  KernelVariant variant = variantOf(entry, problem);
+  return firstSource(entry.variantName(variant),
+                     [&](KernelSource &source) { return source.get(entry, variant, architecture); });
 }
 
-Result<std::shared_ptr<const CompiledKernel>> Planner::find(const DescribedKernel &kernel) {
-  for (const std::shared_ptr<KernelSource> &source : sources) {
-    auto found = source->getDescribed(kernel, architecture);
-    if (found.ok() || found.error().kind != ErrorKind::NotFound)
-      return found;
+Result<PlannedLaunch> Planner::firstMade(const KernelEntry &chosen, const ForwardProblem &problem) {
+  auto kernel = find(chosen, problem);
+  if (kernel.ok())
+    return PlannedLaunch{chosen.name, *std::move(kernel)};
+  std::vector<PassedOver> passedOver = {{chosen.name, kernel.error().message}};
+  for (const KernelEntry *other : kernels.alternatives(chosen, problem, architecture)) {
+    auto instead = find(*other, problem);
+    if (instead.ok())
+      return PlannedLaunch{other->name, *std::move(instead), {}, false, std::move(passedOver)};
+    passedOver.push_back({other->name, instead.error().message});
   }
-  return notFound("kernel '" + kernel.name + "' for " + architecture + " is in none of the " +
-                  std::to_string(sources.size()) + " sources; let it be compiled");
+  return kernel.error();
+}
+
+Result<std::shared_ptr<const ForwardPlan>> Planner::complete(const ForwardProblem &problem, PlannedLaunch attention,
+                                                             const KernelEntry *combine) {
+  std::vector<PlannedLaunch> launches;
+  auto add = [&](const std::vector<DescribedKernel> &list) -> Status {
+    for (const DescribedKernel &described : list) {
+      auto kernel = firstSource(described.name, [&](KernelSource &source) {
+        return source.getDescribed(described, architecture);
+      });
+      if (!kernel.ok())
+        return kernel.error();
+      launches.push_back({described.name, *std::move(kernel), {}, described.decides});
+    }
+    return Status::success();
+  };
+  if (Status status = add(kernelsInFront(problem.semantics(), architecture)); !status.ok())
+    return status.error();
+  size_t number = launches.size();
+  attention.instead = tensorsInstead(problem);
+  launches.push_back(std::move(attention));
+  if (combine) {
+    auto kernel = find(*combine, problem);
+    if (!kernel.ok())
+      return kernel.error();
+    launches.push_back({combine->name, *std::move(kernel)});
+  }
+  if (Status status = add(kernelsBehind(problem)); !status.ok())
+    return status.error();
+  return ForwardPlan::make(problem, std::move(launches), number);
 }
 
 Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProblem &problem,
@@ -100,35 +129,56 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProble
   Result<SelectedKernels> selected = selectKernels(kernels, problem, architecture, computeUnits);
   if (!selected.ok())
     return selected.error();
-  std::vector<PlannedLaunch> launches;
-  for (const DescribedKernel &described : kernelsInFront(problem.semantics(), architecture)) {
-    auto kernel = find(described);
-    if (!kernel.ok())
-      return kernel.error();
-    launches.push_back({described.name, *std::move(kernel), {}, described.decides});
-  }
-  for (const KernelEntry *entry : selected->kernels) {
-    auto kernel = find(*entry, variantOf(*entry, selected->problem));
-    std::string name = entry->name;
-    for (const KernelEntry *other : kernels.alternatives(*entry, selected->problem, architecture)) {
-      if (kernel.ok())
-        break;
-      if (auto instead = find(*other, variantOf(*other, selected->problem)); instead.ok()) {
-        kernel = std::move(instead);
-        name = other->name;
-      }
-    }
-    if (!kernel.ok())
-      return kernel.error();
-    launches.push_back({name, *std::move(kernel), tensorsInstead(problem)});
-  }
-  for (const DescribedKernel &described : kernelsBehind(problem)) {
-    auto kernel = find(described);
-    if (!kernel.ok())
-      return kernel.error();
-    launches.push_back({described.name, *std::move(kernel)});
-  }
-  return ForwardPlan::make(selected->problem, std::move(launches));
+  Result<PlannedLaunch> attention = firstMade(*selected->kernels.front(), selected->problem);
+  if (!attention.ok())
+    return attention.error();
+  return complete(selected->problem, *std::move(attention),
+                  selected->kernels.size() > 1 ? selected->kernels.back() : nullptr);
+}
+
+Result<const KernelEntry *> Planner::combineOf(const ForwardProblem &problem) const {
+  return problem.tuning.isSplit() ? kernels.selectCombine(problem, architecture) : Result<const KernelEntry *>(nullptr);
+}
+
+Result<std::shared_ptr<const ForwardPlan>> Planner::planWith(std::string_view kernel, const ForwardProblem &problem) {
+  Result<const KernelEntry *> entry = kernels.find(kernel);
+  if (!entry.ok())
+    return entry.error();
+  if ((*entry)->role == KernelRole::Combine)
+    return invalidInput("kernel '" + (*entry)->name + "' combines slices and computes none itself; name the producer, or "
+                        "'auto', and what combines is added");
+  if (std::vector<BrokenRule> broken = brokenRules(**entry, problem, architecture); !broken.empty())
+    return unsupported("kernel '" + (*entry)->name + "' does not take the problem '" + problem.describe() + "' on " +
+                       architecture + ": " + broken.front().text + "; use 'auto' to have one chosen that does");
+  Result<const KernelEntry *> combine = combineOf(problem);
+  if (!combine.ok())
+    return combine.error();
+  auto made = find(**entry, problem);
+  if (!made.ok())
+    return made.error();
+  return complete(problem, {(*entry)->name, *std::move(made)}, *combine);
+}
+
+Result<std::shared_ptr<const ForwardPlan>> Planner::planWith(const MakeForwardKernel &make,
+                                                             const ForwardProblem &problem) {
+  auto made = make(problem);
+  if (!made.ok())
+    return made.error();
+  Result<const KernelEntry *> combine = combineOf(problem);
+  if (!combine.ok())
+    return combine.error();
+  return complete(problem, {"", *std::move(made)}, *combine);
+}
+
+Result<ForwardExplanation> Planner::explain(const ForwardProblem &problem) {
+  Result<SelectedKernels> selected = selectKernels(kernels, problem, architecture, units);
+  ForwardProblem asked = problem;
+  if (selected.ok())
+    asked.visibility = selected->problem.visibility;
+  Result<KernelChoice> choice = kernels.choose(asked, architecture, units);
+  if (!choice.ok())
+    return choice.error();
+  return ForwardExplanation{*std::move(choice), std::move(selected), plan(problem)};
 }
 
 template <typename Plan, typename Problem, typename Make>
@@ -160,10 +210,13 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &p
   });
 }
 
-Result<std::shared_ptr<const BackwardPlan>> Planner::planBackward(const BackwardProblem &problem) {
-  return remember(backwards, problem, [&] {
-    return attention::planBackward(problem, [&](const ForwardSemantics &semantics, const BackwardKernel &kernel) {
-      return find(semantics, kernel);
-    });
-  });
+Result<std::shared_ptr<const BackwardPlan>> Planner::planBackward(const BackwardProblem &problem,
+                                                                  std::string_view schedule) {
+  auto make = [&](const ForwardSemantics &semantics, const BackwardKernel &kernel) {
+    return firstSource(kernel.name,
+                       [&](KernelSource &source) { return source.getBackward(semantics, kernel, architecture); });
+  };
+  if (!schedule.empty())
+    return attention::planBackward(problem, make, schedule);
+  return remember(backwards, problem, [&] { return attention::planBackward(problem, make); });
 }

@@ -30,7 +30,8 @@ static constexpr int64_t kDropoutWords = 4;
 static constexpr int64_t kTileRows = 256;
 
 static constexpr ForwardFlag kFlags[] = {
-    {"lse", &ForwardSemantics::wantLse},
+#define HOCKET_FLAG(name, member, option, help) {option, &ForwardSemantics::member},
+#include "hocket/Attention/ProblemFields.def"
 };
 
 std::span<const ForwardFlag> attention::forwardFlags() { return kFlags; }
@@ -39,7 +40,7 @@ std::string ForwardSemantics::kernelSuffix() const {
   std::string text = "d" + std::to_string(headDim);
   if (headDimV != headDim)
     text += "x" + std::to_string(headDimV);
-  text += "_" + std::string(toString(dtype)) + "_" + std::string(visibility.name());
+  text += "_" + std::string(optionName(dtype)) + "_" + std::string(visibility.name());
   if (sink)
     text += "_sink";
   for (const SequenceList &list : sequenceLists())
@@ -152,7 +153,7 @@ static void addUpdate(const ForwardProblem &problem, std::vector<TensorSpec> &li
 
 /// The list of work.
 static TensorSpec workList(const ForwardProblem &problem, TensorRole role) {
-  TensorSpec spec{"work_list", role, DataType::I32, kWorkFields,
+  TensorSpec spec{"work_list", role, ElementType::I32, kWorkFields,
                   {{"entry", "work_list_stride", saturatingAdd(mostWorkEntries(problem), 1), kWorkFields}}, true,
                   /*strided=*/false};
   spec.columns = workNumbers(problem);
@@ -191,7 +192,7 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
                            : tensor(name, TensorRole::Input, lists.packedKv, lists.packedKv ? totalKv : seqKv,
                                     kvHeads, dim);
   };
-  TensorSpec lse{"lse", TensorRole::Output, DataType::F32, seqQ,
+  TensorSpec lse{"lse", TensorRole::Output, ElementType::F32, seqQ,
                  {{"batch", "lse_stride_b", batch, saturatingMultiply(heads, seqQ)},
                   {"head", "lse_stride_h", heads, seqQ}},
                  /*wanted=*/wantLse, /*strided=*/false};
@@ -205,14 +206,14 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
       keys("k", headDim), keys("v", headDimV),
       tensor("o", TensorRole::Output, lists.packedQ, rowsQ, heads, headDimV), std::move(lse)};
   if (sink)
-    list.push_back({"sink", TensorRole::Input, DataType::F32, heads, {}, true, /*strided=*/false});
+    list.push_back({"sink", TensorRole::Input, ElementType::F32, heads, {}, true, /*strided=*/false});
   for (const SequenceList &entry : sequenceLists())
     if (lists.*entry.value)
-      list.push_back({std::string(entry.tensor), TensorRole::Input, DataType::I32,
+      list.push_back({std::string(entry.tensor), TensorRole::Input, ElementType::I32,
                       saturatingAdd(batch, hasFirstRows(entry)), {}, true, /*strided=*/false,
                       numbersOf(*this, entry)});
   for (auto &[name, extent, rows, numbers] : pageTables(*this)) {
-    TensorSpec table{name, TensorRole::Input, DataType::I32, extent, {}, true, /*strided=*/false, numbers};
+    TensorSpec table{name, TensorRole::Input, ElementType::I32, extent, {}, true, /*strided=*/false, numbers};
     if (rows > 1 || name == "block_table")
       table.dimensions = {{"batch", name + "_stride_b", rows, extent}};
     list.push_back(std::move(table));
@@ -221,7 +222,7 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
   if (work.list == WorkLists::Given)
     list.push_back(workList(*this, TensorRole::Input));
   if (dropout)
-    list.push_back({"dropout_state", TensorRole::Input, DataType::I32, kDropoutWords, {}, dropping.inMemory,
+    list.push_back({"dropout_state", TensorRole::Input, ElementType::I32, kDropoutWords, {}, dropping.inMemory,
                     /*strided=*/false});
   addCaptured(*this, list);
   return list;
@@ -260,15 +261,21 @@ std::string attention::shortest(double value) {
   return std::string(text, end);
 }
 
+/// " B1 H8/2 Sq1000 Skv1000 D128".
+static std::string describeExtents(const ForwardProblem &problem) {
+  std::string text;
+  auto add = [&](std::string_view spelled, int64_t value, int64_t otherwise) {
+    if (spelled != "/" || value != otherwise)
+      text += std::string(spelled) + std::to_string(value);
+  };
+#define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
+  add(spelled, problem.member, otherwise);
+#include "hocket/Attention/ProblemFields.def"
+  return text;
+}
+
 std::string ForwardProblem::describe() const {
-  std::string text(toString(dtype));
-  text += " B" + std::to_string(batch) + " H" + std::to_string(heads);
-  if (kvHeads != heads)
-    text += "/" + std::to_string(kvHeads);
-  text += " Sq" + std::to_string(seqQ) + " Skv" + std::to_string(seqKv) + " D" +
-          std::to_string(headDim);
-  if (headDimV != headDim)
-    text += "/" + std::to_string(headDimV);
+  std::string text = std::string(optionName(dtype)) + describeExtents(*this);
   if (visibility != Visibility())
     text += " " + std::string(visibility.name());
   text += " " + std::string(toString(layout));
@@ -281,10 +288,12 @@ std::string ForwardProblem::describe() const {
             std::to_string(tablePages);
   if (lists.packedQ)
     text += " Tq" + std::to_string(totalQ);
-  if (minSeqlenQ != 0)
-    text += " min-seqlen-q" + std::to_string(minSeqlenQ);
   if (lists.packedKv)
     text += " Tkv" + std::to_string(totalKv);
+#define HOCKET_COUNT(name, member, option, meta, help, when)                                                           \
+  if (member != 0)                                                                                                     \
+    text += " " option + std::to_string(member);
+#include "hocket/Attention/ProblemFields.def"
   if (update.appends)
     text += " append" + std::to_string(newRows);
   if (update.turns())
@@ -397,9 +406,8 @@ Status attention::validate(const ForwardProblem &problem) {
     return status;
   if (Status status = checkModifications(problem); !status.ok())
     return status;
-  if (problem.dtype != DataType::BF16 && problem.dtype != DataType::FP16)
-    return invalidInput("dtype is " + std::string(toString(problem.dtype)) +
-                        "; use bf16 or fp16");
+  if (!isOperandType(problem.dtype))
+    return noKernelTakes("dtype", problem.dtype);
   std::vector<TensorSpec> tensors = problem.tensors();
   if (Status status = checkStrideNames(problem, tensors); !status.ok())
     return status;
@@ -455,13 +463,9 @@ static bool readsNumbersAlone(const ForwardProblem &problem) {
 
 manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
   manifest::Variables variables = {
-      {"batch", Value::integer(problem.batch)},
-      {"heads", Value::integer(problem.heads)},
-      {"kv_heads", Value::integer(problem.kvHeads)},
-      {"seq_q", Value::integer(problem.seqQ)},
-      {"seq_kv", Value::integer(problem.seqKv)},
-      {"head_dim", Value::integer(problem.headDim)},
-      {"head_dim_v", Value::integer(problem.headDimV)},
+#define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
+  {#name, Value::integer(problem.member)},
+#include "hocket/Attention/ProblemFields.def"
       {"causal", Value::integer(causalVariable(problem.visibility))},
       {"mask_left", Value::integer(problem.visibility.kind().left)},
       {"mask_right", Value::integer(problem.visibility.kind().right)},
@@ -470,8 +474,8 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"number_scores", Value::integer(readsNumbersAlone(problem))},
       {"block_queries", Value::integer(problem.blocks.any() ? problem.blocks.queries : 0)},
       {"scale", Value::real(problem.effectiveScale())},
-      {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
-      {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},
+      {"is_bf16", Value::integer(problem.dtype == ElementType::BF16)},
+      {"is_fp16", Value::integer(problem.dtype == ElementType::F16)},
       {"in_pages", Value::integer(problem.lists.inPages())},
       {"vector_pages", Value::integer(problem.lists.inPages() && problem.pageLayout == PageLayout::Vectorised)},
       {"num_splits", Value::integer(std::max<int64_t>(problem.tuning.numSplits, 1))},
@@ -494,10 +498,12 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
     variables.emplace("work_parts", Value::integer(mostWorkParts(problem)));
     variables.emplace("work_slots", Value::integer(problem.workSlots));
   }
-  if (problem.lists.packedQ) {
+#define HOCKET_COUNT(name, member, option, meta, help, when)                                                           \
+  if (when)                                                                                                            \
+    variables.emplace(#name, Value::integer(problem.member));
+#include "hocket/Attention/ProblemFields.def"
+  if (problem.lists.packedQ)
     variables.emplace("total_q", Value::integer(problem.totalQ));
-    variables.emplace("min_seqlen_q", Value::integer(problem.minSeqlenQ));
-  }
   if (problem.lists.packedKv)
     variables.emplace("total_kv", Value::integer(problem.totalKv));
   if (problem.lists.inPages()) {

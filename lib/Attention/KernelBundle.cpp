@@ -1,6 +1,7 @@
 // Bundles on disk.
 #include "hocket/Attention/KernelBundle.h"
 
+#include "Attention/Sha256.h"
 #include "Manifest/Json.h"
 #include "hocket/Runtime/File.h"
 
@@ -25,7 +26,7 @@ static std::string inDirectory(const std::string &directory, std::string_view fi
   return path.str().str();
 }
 
-static std::string sha256(std::string_view bytes) {
+std::string attention::sha256(std::string_view bytes) {
   llvm::SHA256 hasher;
   hasher.update(StringRef(bytes));
   return llvm::toHex(hasher.final(), /*LowerCase=*/true);

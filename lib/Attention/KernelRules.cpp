@@ -4,6 +4,8 @@
 // proposed cannot drift apart.
 #include "hocket/Attention/Kernels.h"
 
+#include "Grid/WaveShape.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -17,8 +19,6 @@ using namespace hocket::attention;
 namespace {
 /// Work-items of a launch in x, as runtime::checkLaunch counts them.
 constexpr int64_t kMostWorkItems = UINT32_MAX;
-constexpr int64_t kWaveSize = 64;
-constexpr int64_t kWaveRows = 32;
 /// Waves and keys of a tile where an entry leaves them to the schedule and the head.
 constexpr int64_t kMostWaves = 8, kLargeTile = 128;
 
@@ -31,7 +31,7 @@ public:
   void walk(std::string_view architecture) {
     checkArchitecture(architecture);
     checkOption("dtype", problem.dtype, entry.dtypes,
-                [](DataType type) { return std::string(toString(type)); });
+                [](ElementType type) { return std::string(optionName(type)); });
     checkHeadDims();
     checkSplits();
     if (entry.role != KernelRole::Combine)
@@ -232,7 +232,7 @@ private:
     // Without a number of waves, the worst case: one wave, one block for every 32 rows.
     int64_t waves = std::max<int64_t>(entry.tuning.waves, 1);
     int64_t blocks = llvm::divideCeil(problem.seqQ, waves * kWaveRows);
-    int64_t most = kMostWorkItems / (waves * kWaveSize) / blocks;
+    int64_t most = kMostWorkItems / (waves * kWaveLanes) / blocks;
     if (problem.heads <= most)
       return;
     fail("heads", std::to_string(problem.heads),

@@ -81,7 +81,7 @@ static std::vector<KernelVariant> withChoices(const std::vector<KernelVariant> &
 std::vector<KernelVariant> KernelEntry::variants() const {
   std::vector<KernelVariant> result;
   for (HeadDims dims : headDims)
-    for (DataType dtype : dtypes)
+    for (ElementType dtype : dtypes)
       for (Visibility mask : masks) {
         KernelVariant variant;
         variant.dtype = dtype;

@@ -39,8 +39,8 @@ static bool checkKeys(const json::Value &value, llvm::ArrayRef<StringRef> known,
 }
 
 namespace hocket {
-static bool fromJSON(const json::Value &value, DataType &type, json::Path path) {
-  Result<DataType> parsed = parseDataType(value.getAsString().value_or(""));
+static bool fromJSON(const json::Value &value, ElementType &type, json::Path path) {
+  Result<ElementType> parsed = parseOperandType(value.getAsString().value_or(""));
   if (!parsed.ok()) {
     path.report("expected \"bf16\" or \"fp16\"");
     return false;
@@ -322,10 +322,10 @@ static json::Array names(const std::vector<Visibility> &masks) {
     array.push_back(std::string(mask.name()));
   return array;
 }
-static json::Array names(const std::vector<DataType> &types) {
+static json::Array names(const std::vector<ElementType> &types) {
   json::Array array;
-  for (DataType type : types)
-    array.push_back(std::string(toString(type)));
+  for (ElementType type : types)
+    array.push_back(std::string(optionName(type)));
   return array;
 }
 

@@ -12,13 +12,14 @@ static constexpr uint64_t kAlignment = 16, kLine = 128;
 
 static uint64_t toLine(uint64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-Status LaunchPlan::measure(const std::string &description) {
+Status LaunchPlan::measure(std::string description) {
+  title = std::move(description);
   uint64_t workspace = 0;
   for (const PlannedLaunch &step : steps) {
     const manifest::Manifest &manifest = step.compiled->manifest;
     if (Status status = checkRequirements(manifest, substitute(variables, step.instead)); !status.ok())
       return Error{status.error().kind,
-                   status.error().message + "; the problem is '" + description + "'"};
+                   status.error().message + "; the problem is '" + title + "'"};
     Result<uint64_t> bytes = manifest::workspaceBytes(manifest, variables);
     if (!bytes.ok())
       return bytes.error();
@@ -31,6 +32,7 @@ Status LaunchPlan::measure(const std::string &description) {
     workspace = toLine(workspace) + tensor.bufferBytes();
   }
   needs.push_back({std::string(manifest::workspaceName), workspace});
+  llvm::copy_if(needs, std::back_inserter(needed), [](const BufferNeed &need) { return need.bytes != 0; });
   return Status::success();
 }
 
@@ -111,9 +113,8 @@ void LaunchPlan::unload(runtime::Device &device) const {
 
 manifest::Addresses LaunchPlan::addressesOf(const Buffers &buffers) const {
   manifest::Addresses addresses;
-  for (const BufferNeed &need : needs)
-    if (need.bytes != 0)
-      addresses[need.name] = buffers.find(need.name)->second.address;
+  for (const BufferNeed &need : needed)
+    addresses[need.name] = buffers.find(need.name)->second.address;
   for (const auto &[name, place] : places)
     addresses[name] = addresses[std::string(manifest::workspaceName)] + place;
   return addresses;

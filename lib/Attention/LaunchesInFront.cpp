@@ -54,7 +54,7 @@ static DescribedKernel describeWorkList(const ForwardSemantics &semantics) {
 
 static DescribedKernel describeListedCombine(const ForwardSemantics &semantics) {
   std::string dim = std::to_string(semantics.headDimV), clauses = sequenceClauses(semantics, /*ofKeys=*/false);
-  std::string name = "fmha_combine_work_d" + dim + "_" + std::string(toString(semantics.dtype));
+  std::string name = "fmha_combine_work_d" + dim + "_" + std::string(optionName(semantics.dtype));
   for (const char *part : {"packed_queries", "query_lengths"})
     if (clauses.find(part) != std::string::npos)
       name += std::string("_") + part;

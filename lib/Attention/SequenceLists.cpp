@@ -126,25 +126,26 @@ manifest::NumberRange attention::numbersOf(const ForwardProblem &problem, const 
 
 /// What vectors of 16 bytes ask of pages and heads.
 static Status checkVectors(const ForwardProblem &problem) {
-  auto refused = [](std::string_view name, int64_t found, std::string_view hint) {
+  const int64_t vector = vectorElements(problem.dtype);
+  auto refused = [&](std::string_view name, int64_t found, std::string_view hint) {
     return invalidInput(std::string(name) + " is " + std::to_string(found) + ", pages in the vectorised layout want a multiple of " +
-                        std::to_string(kVectorElements) + ", as many elements as 16 bytes have; " + std::string(hint));
+                        std::to_string(vector) + ", as many elements as 16 bytes have; " + std::string(hint));
   };
-  if (problem.lists.pageSize % kVectorElements != 0)
+  if (problem.lists.pageSize % vector != 0)
     return refused("page-size", problem.lists.pageSize, "use such pages, or the layouts nhd or hnd");
   for (auto [name, dim] : {std::pair("head-dim", problem.headDim), {"head-dim-v", problem.headDimV}})
-    if (dim % kVectorElements != 0)
+    if (dim % vector != 0)
       return refused(name, dim, "use the layouts nhd or hnd");
   for (auto [name, dim] : {std::pair("k", problem.headDim), {"v", problem.headDimV}}) {
     auto given = problem.strides.find(name);
     if (given == problem.strides.end())
       continue;
     const TensorStrides &at = given->second;
-    if (at.sequence != dim || at.batch % kVectorElements != 0 || at.head % kVectorElements != 0)
+    if (at.sequence != dim || at.batch % vector != 0 || at.head % vector != 0)
       return invalidInput("the strides of '" + std::string(name) + "' are " + std::to_string(at.batch) + "," +
                           std::to_string(at.sequence) + "," + std::to_string(at.head) +
                           ", pages in the vectorised layout have a head's part in one piece, a sequence stride of " +
-                          std::to_string(dim) + ", and the others multiples of " + std::to_string(kVectorElements));
+                          std::to_string(dim) + ", and the others multiples of " + std::to_string(vector));
   }
   return Status::success();
 }

@@ -5,7 +5,7 @@
 #include "hocket/Attention/WorkList.h"
 
 #include "Attention/ProblemParts.h"
-#include "Attention/WorkFormulas.h"
+#include "Grid/WorkFormulas.h"
 
 #include <algorithm>
 #include <array>

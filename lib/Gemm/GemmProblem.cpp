@@ -23,7 +23,7 @@ std::vector<TensorSpec> GemmProblem::tensors() const {
 }
 
 std::string GemmProblem::describe() const {
-  std::string text = std::string(toString(dtype)) + " " + std::to_string(m) + "x" +
+  std::string text = std::string(optionName(dtype)) + " " + std::to_string(m) + "x" +
                      std::to_string(n) + "x" + std::to_string(k);
   for (const auto &[name, stride] : strides)
     text += " " + name + "=" + std::to_string(stride);
@@ -63,8 +63,8 @@ manifest::Variables gemm::problemVariables(const GemmProblem &problem,
       {"m", Value::integer(problem.m)},
       {"n", Value::integer(problem.n)},
       {"k", Value::integer(problem.k)},
-      {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
-      {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},
+      {"is_bf16", Value::integer(problem.dtype == ElementType::BF16)},
+      {"is_fp16", Value::integer(problem.dtype == ElementType::F16)},
       {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };
   std::vector<TensorSpec> matrices = problem.tensors();

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "hocket/Manifest/Tensors.h"
-#include "hocket/Support/DataType.h"
+#include "hocket/Support/ElementType.h"
 #include "hocket/Support/Result.h"
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace hocket::gemm {
 
 struct GemmProblem {
-  DataType dtype = DataType::BF16; ///< 16 bits
+  ElementType dtype = ElementType::BF16; ///< 16 bits
   int64_t m = 1, n = 1, k = 1;
   /// Elements from one row to the next, by the names of matrices; by default the row, rounded up to
   /// a multiple of 8.

@@ -50,6 +50,54 @@ struct PointerAttributes {
   unsigned flags;
 };
 
+/// hipPointer_attribute, as far as HIP supports them.
+enum PointerAttribute : int {
+  pointerMemoryType = 2,
+  pointerDevicePointer = 3,
+  pointerHostPointer = 4,
+  pointerBufferId = 7,
+  pointerIsManaged = 8,
+  pointerDeviceOrdinal = 9,
+  pointerRangeStart = 11,
+  pointerRangeSize = 12,
+  pointerMapped = 13,
+};
+
+/// hipDriverProcAddressQueryResult.
+enum ProcAddressResult : int { procAddressFound, procAddressUnknown, procAddressTooOld };
+
+/// hipGetProcAddress's flag for functions whose default stream is the thread's.
+inline constexpr uint64_t procAddressPerThread = 2;
+
+/// HIP_LAUNCH_CONFIG: a launch with attributes.
+struct LaunchConfig {
+  uint32_t grid[3], block[3];
+  uint32_t sharedBytes;
+  void *stream;
+  const struct LaunchAttribute *attributes;
+  uint32_t attributeCount;
+};
+
+/// hipLaunchConfig_t: the same for host functions.
+struct HostLaunchConfig {
+  Dim grid, block;
+  size_t sharedBytes;
+  void *stream;
+  const struct LaunchAttribute *attributes;
+  uint32_t attributeCount;
+};
+
+/// hipLaunchAttribute: which one, and its value.
+struct LaunchAttribute {
+  int id;
+  int padding;
+  union {
+    char bytes[64];
+    int cooperative;
+  } value;
+};
+inline constexpr int launchCooperative = 2, launchClusterDimension = 4;
+
 /// hipFuncAttributes.
 struct FunctionAttributes {
   int binaryVersion;

@@ -56,24 +56,23 @@ static Outcome copy(Driver &driver, void *to, const void *from, size_t bytes, in
 static int copyOn(const char *name, void *to, const void *from, size_t bytes, int kind,
                   void *stream) {
   return call(name, [&](Driver &driver) {
-    const Outcome valid = driver.checkStream(stream);
-    return valid.ok() ? copy(driver, to, from, bytes, kind) : valid;
+    return driver.enqueue(stream, [=](Driver &device) { return copy(device, to, from, bytes, kind); });
   });
 }
 
 static int copy2D(const char *name, void *to, size_t toPitch, const void *from, size_t fromPitch,
                   size_t width, size_t height, int kind, void *stream) {
   return call(name, [&](Driver &driver) -> Outcome {
-    if (Outcome outcome = driver.checkStream(stream); !outcome.ok())
-      return outcome;
     if (height > 1 && (width > toPitch || width > fromPitch))
       return {hipErrorInvalidPitchValue, "the width is more than a pitch"};
-    for (size_t row = 0; row != height; ++row)
-      if (Outcome outcome = copy(driver, static_cast<char *>(to) + row * toPitch,
-                                 static_cast<const char *>(from) + row * fromPitch, width, kind);
-          !outcome.ok())
-        return outcome;
-    return hipSuccess;
+    return driver.enqueue(stream, [=](Driver &device) -> Outcome {
+      for (size_t row = 0; row != height; ++row)
+        if (Outcome outcome = copy(device, static_cast<char *>(to) + row * toPitch,
+                                   static_cast<const char *>(from) + row * fromPitch, width, kind);
+            !outcome.ok())
+          return outcome;
+      return hipSuccess;
+    });
   });
 }
 
@@ -101,24 +100,23 @@ template <typename T> static Outcome fill(Driver &driver, void *to, T value, siz
 template <typename T>
 static int fillOn(const char *name, void *to, T value, size_t count, void *stream) {
   return call(name, [&](Driver &driver) {
-    const Outcome valid = driver.checkStream(stream);
-    return valid.ok() ? fill(driver, to, value, count) : valid;
+    return driver.enqueue(stream, [=](Driver &device) { return fill(device, to, value, count); });
   });
 }
 
 static int fill2D(const char *name, void *to, size_t pitch, int value, size_t width, size_t height,
                   void *stream) {
   return call(name, [&](Driver &driver) -> Outcome {
-    if (Outcome outcome = driver.checkStream(stream); !outcome.ok())
-      return outcome;
     if (height > 1 && width > pitch)
       return {hipErrorInvalidPitchValue, "the width is more than the pitch"};
-    for (size_t row = 0; row != height; ++row)
-      if (Outcome outcome = fill<uint8_t>(driver, static_cast<char *>(to) + row * pitch,
-                                          static_cast<uint8_t>(value), width);
-          !outcome.ok())
-        return outcome;
-    return hipSuccess;
+    return driver.enqueue(stream, [=](Driver &device) -> Outcome {
+      for (size_t row = 0; row != height; ++row)
+        if (Outcome outcome = fill<uint8_t>(device, static_cast<char *>(to) + row * pitch,
+                                            static_cast<uint8_t>(value), width);
+            !outcome.ok())
+          return outcome;
+      return hipSuccess;
+    });
   });
 }
 
@@ -126,8 +124,6 @@ static int fill2D(const char *name, void *to, size_t pitch, int value, size_t wi
 static int copySymbol(const char *name, const void *symbol, bool toSymbol, const void *other,
                       size_t bytes, size_t offset, int kind, void *stream) {
   return call(name, [&](Driver &driver) -> Outcome {
-    if (Outcome outcome = driver.checkStream(stream); !outcome.ok())
-      return outcome;
     uint64_t address = 0, size = 0;
     if (Outcome outcome = driver.findVariable(symbol, address, size); !outcome.ok())
       return outcome;
@@ -136,8 +132,10 @@ static int copySymbol(const char *name, const void *symbol, bool toSymbol, const
                                         std::to_string(offset) + " are more than the variable's " +
                                         std::to_string(size)};
     void *variable = reinterpret_cast<void *>(uintptr_t(address + offset));
-    return toSymbol ? copy(driver, variable, other, bytes, kind)
-                    : copy(driver, const_cast<void *>(other), variable, bytes, kind);
+    return driver.enqueue(stream, [=](Driver &device) {
+      return toSymbol ? copy(device, variable, other, bytes, kind)
+                      : copy(device, const_cast<void *>(other), variable, bytes, kind);
+    });
   });
 }
 

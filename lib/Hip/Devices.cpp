@@ -128,8 +128,10 @@ int hipDeviceCanAccessPeer(int *can, int device, int peer) {
   });
 }
 int hipDeviceSynchronize() {
-  return call("hipDeviceSynchronize",
-              [&](Driver &driver) { return driver.fault.value_or(Outcome(hipSuccess)); });
+  return call("hipDeviceSynchronize", [&](Driver &driver) {
+    Outcome outside = driver.checkOutsideCapture("a wait for the device");
+    return outside.ok() ? driver.fault.value_or(Outcome(hipSuccess)) : outside;
+  });
 }
 int hipDeviceReset() {
   return call("hipDeviceReset", [&](Driver &driver) {

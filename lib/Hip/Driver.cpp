@@ -33,20 +33,29 @@ static uint64_t setting(const char *name, uint64_t otherwise) {
 }
 
 Driver::Driver()
-    : memory(deviceMemoryBytes(simulatedChip())), modules(0), functions(2), streams(4), events(6) {
+    : memory(deviceMemoryBytes(simulatedChip())), modules(0), functions(2), streams(4), events(6),
+      graphs(1), executables(3) {
   settings.log = static_cast<unsigned>(setting("HOCKET_HIP_LOG", 1));
   settings.check = setting("HOCKET_HIP_CHECK", 0) != 0;
   settings.seed = setting("HOCKET_HIP_SEED", 0);
   settings.hang = setting("HOCKET_HIP_HANG_LIMIT", 0);
 }
 
-unsigned hip::hipMajor() {
+const char *hip::loadedFrom() {
   Dl_info self = {};
-  if (dladdr(reinterpret_cast<void *>(&Driver::get), &self) == 0 || !self.dli_fname)
-    return 5;
-  const char *suffix = std::strstr(self.dli_fname, "libamdhip64.so.");
-  const unsigned long major = suffix ? std::strtoul(suffix + 15, nullptr, 10) : 0;
-  return major >= 5 && major <= 7 ? static_cast<unsigned>(major) : 5;
+  if (dladdr(reinterpret_cast<void *>(&Driver::get), &self) == 0)
+    return nullptr;
+  return self.dli_fname;
+}
+
+unsigned hip::hipMajor() {
+  const char *path = loadedFrom();
+  if (!path)
+    return newestHip;
+  const char *slash = std::strrchr(path, '/');
+  const char *suffix = std::strstr(slash ? slash : path, ".so.");
+  const unsigned long major = suffix ? std::strtoul(suffix + 4, nullptr, 10) : 0;
+  return major >= oldestHip && major <= newestHip ? static_cast<unsigned>(major) : newestHip;
 }
 
 void Driver::say(unsigned level, const std::string &text) const {
@@ -129,6 +138,51 @@ Outcome Driver::checkStream(const void *handle) const {
   return {hipErrorInvalidHandle, "the stream was destroyed or never made"};
 }
 
+const void *hip::captureKey(const void *stream) {
+  return reinterpret_cast<uintptr_t>(stream) == streamPerThread ? &Thread::get() : stream;
+}
+
+std::shared_ptr<Capture> Driver::captureOf(const void *stream) const {
+  auto it = captures.find(captureKey(stream));
+  return it == captures.end() ? nullptr : it->second;
+}
+
+/// Whether `capture` forbids calls of `thread` that a graph cannot repeat.
+static bool forbids(const Capture &capture, const Thread &thread) {
+  if (thread.captureMode == CaptureMode::Relaxed || capture.mode == CaptureMode::Relaxed)
+    return false;
+  return capture.thread == &thread ||
+         (capture.mode == CaptureMode::Global && thread.captureMode == CaptureMode::Global);
+}
+
+Outcome Driver::checkOutsideCapture(const char *what) {
+  for (auto &[stream, capture] : captures)
+    if (forbids(*capture, Thread::get())) {
+      capture->valid = false;
+      return {hipErrorStreamCaptureUnsupported,
+              std::string(what) + " is not allowed while a stream is captured; do it before "
+                                  "hipStreamBeginCapture, or capture in relaxed mode"};
+    }
+  return hipSuccess;
+}
+
+Outcome Driver::enqueue(const void *stream, std::function<Outcome(Driver &)> device) {
+  if (Outcome outcome = checkStream(stream); !outcome.ok())
+    return outcome;
+  std::shared_ptr<Capture> capture = captureOf(stream);
+  if (!capture) {
+    const bool isDefault = reinterpret_cast<uintptr_t>(stream) <= streamLegacy;
+    Outcome outside = isDefault ? checkOutsideCapture("work in the default stream") : Outcome(hipSuccess);
+    if (outside.ok())
+      return device(*this);
+    return {hipErrorStreamCaptureImplicit, std::move(outside.reason)};
+  }
+  if (!capture->valid)
+    return {hipErrorStreamCaptureInvalidated, "an error ended the capture of this stream"};
+  capture->graph->work.push_back({std::move(device), {}});
+  return hipSuccess;
+}
+
 Outcome Driver::launch(const Function &function, const runtime::LaunchShape &shape,
                        std::span<const std::byte> kernarg) {
   if (fault)
@@ -164,6 +218,9 @@ void Driver::reset() {
   modules.clear();
   streams.clear();
   events.clear();
+  captures.clear();
+  graphs.clear();
+  executables.clear();
   for (auto &[binary, owner] : binaries)
     owner->module.reset();
   for (uint64_t address : allocations)

@@ -15,6 +15,7 @@
 #include "Simulator/Simulator.h"
 
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -53,9 +54,39 @@ struct Stream {
   int priority = 0;
 };
 
+class Driver;
+struct Thread;
+
+/// What a stream is given to do: work of the device under the driver's lock, or a function of the
+/// host without it, which may call HIP.
+struct Work {
+  std::function<Outcome(Driver &)> device;
+  std::function<void()> host;
+};
+
+/// Work to repeat. It is kept in the order in which it was given, which respects every dependence
+/// that a program can state, so that it needs no edges.
+struct Graph {
+  std::vector<Work> work;
+};
+
+enum class CaptureMode : int { Global, ThreadLocal, Relaxed };
+
+/// Streams whose work goes into a graph.
+struct Capture {
+  uint64_t id = 0;
+  const void *origin = nullptr; ///< the stream that began it and must end it, by its key
+  const Thread *thread = nullptr;
+  CaptureMode mode = CaptureMode::Global;
+  bool valid = true;
+  void *handle = nullptr; ///< of the graph
+  std::shared_ptr<Graph> graph;
+};
+
 struct Event {
   unsigned flags = 0;
   std::optional<std::chrono::steady_clock::time_point> mark;
+  std::shared_ptr<Capture> capture; ///< in which it was recorded last; null if in none
 };
 
 /// Memory that the host may access too: its pages, and the flags it was asked for with.
@@ -96,6 +127,9 @@ public:
   Handles<Function> functions;
   Handles<Stream> streams;
   Handles<Event> events;
+  Handles<Graph> graphs, executables;
+  std::map<const void *, std::shared_ptr<Capture>> captures; ///< by the stream's key
+  uint64_t lastCapture = 0;
   std::set<uint64_t> allocations;            ///< of hipMalloc and its kin
   std::map<uint64_t, HostMemory> hostMemory; ///< by address
   std::map<FatBinary *, std::unique_ptr<FatBinary>> binaries;
@@ -113,6 +147,13 @@ public:
   Outcome findVariable(const void *hostVariable, uint64_t &address, uint64_t &bytes);
   /// Whether `handle` names a stream, one of HIP's own or a live one.
   Outcome checkStream(const void *handle) const;
+  /// The capture that the stream's work goes into, or null.
+  std::shared_ptr<Capture> captureOf(const void *stream) const;
+  /// Does `device` at once, or keeps it in the graph that `stream` is captured into.
+  Outcome enqueue(const void *stream, std::function<Outcome(Driver &)> device);
+  /// Refuses a call that a captured graph cannot repeat, such as an allocation or a wait, and ends
+  /// the capture that forbids it (HIP's capture modes).
+  Outcome checkOutsideCapture(const char *what);
   /// Runs a kernel to its end.
   Outcome launch(const Function &function, const runtime::LaunchShape &shape,
                  std::span<const std::byte> kernarg);
@@ -143,10 +184,18 @@ struct Thread {
   Code lastError = hipSuccess;
   std::vector<Configuration> configurations; ///< pushed by <<<>>>, not yet popped
   std::vector<void *> contexts;              ///< hipCtxPushCurrent's stack
+  CaptureMode captureMode = CaptureMode::Global;
 };
 
+/// The versions of HIP whose binary interface this library has.
+inline constexpr unsigned oldestHip = 5, newestHip = 7;
+
+/// The file that this library was loaded from; null if the dynamic loader does not know.
+const char *loadedFrom();
+
 /// The HIP version whose binary interface the program was built for: the number in the name that
-/// this library was loaded by (libamdhip64.so.5, .6, .7), 5 without one.
+/// this library was loaded by (libamdhip64.so.5, .6, .7), the newest without one: programs that
+/// open the plain name ask for the version.
 unsigned hipMajor();
 
 /// Runs one of HIP's functions: takes the lock, keeps the last error, logs. `name` is the
@@ -164,6 +213,9 @@ template <typename Action> int call(const char *name, Action action) {
              (outcome.reason.empty() ? "error " + std::to_string(outcome.code) : outcome.reason));
   return outcome.code;
 }
+
+/// What a stream is known by among captured ones: each thread has a stream of its own behind the one handle for it.
+const void *captureKey(const void *stream);
 
 /// Refuses null output parameters.
 template <typename... Pointers> Outcome needPointers(Pointers... pointers) {

@@ -3,6 +3,7 @@
 #include "Driver.h"
 
 #include <cstring>
+#include <span>
 
 using namespace hocket;
 using namespace hocket::hip;
@@ -57,8 +58,6 @@ static Outcome readExtra(void **extra, std::vector<std::byte> &block) {
 
 static Outcome launchFunction(Driver &driver, const void *handle, const LaunchShape &shape,
                               const void *stream, void **parameters, void **extra) {
-  if (Outcome outcome = driver.checkStream(stream); !outcome.ok())
-    return outcome;
   std::shared_ptr<Function> function = driver.functions.find(handle);
   if (!function)
     return {hipErrorInvalidHandle, "the function was never got, or its module was unloaded"};
@@ -67,14 +66,14 @@ static Outcome launchFunction(Driver &driver, const void *handle, const LaunchSh
   std::vector<std::byte> block;
   const Outcome packed =
       extra ? readExtra(extra, block) : packParameters(function->info(), parameters, block);
-  return packed.ok() ? driver.launch(*function, shape, block) : packed;
+  if (!packed.ok())
+    return packed;
+  return driver.enqueue(stream, [function, shape, block](Driver &device) { return device.launch(*function, shape, block); });
 }
 
 static int launchHost(const char *name, const void *hostFunction, Dim grid, Dim block,
                       void **parameters, size_t shared, const void *stream) {
   return call(name, [&](Driver &driver) -> Outcome {
-    if (Outcome outcome = driver.checkStream(stream); !outcome.ok())
-      return outcome;
     Function function;
     if (Outcome outcome = driver.findFunction(hostFunction, function); !outcome.ok())
       return outcome;
@@ -83,11 +82,24 @@ static int launchHost(const char *name, const void *hostFunction, Dim grid, Dim 
     std::vector<std::byte> kernarg;
     if (Outcome outcome = packParameters(function.info(), parameters, kernarg); !outcome.ok())
       return outcome;
-    return driver.launch(
-        function,
-        {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<uint32_t>(shared)},
-        kernarg);
+    const LaunchShape shape{
+        {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<uint32_t>(shared)};
+    return driver.enqueue(stream, [function, shape, kernarg](Driver &device) { return device.launch(function, shape, kernarg); });
   });
+}
+
+/// Refuses attributes that change what a launch does and that the simulator does not follow; hints are passed by.
+static Outcome checkAttributes(const LaunchAttribute *attributes, uint32_t count) {
+  if (count != 0 && !attributes)
+    return {hipErrorInvalidValue, "the launch has attributes, and their list is null"};
+  for (const LaunchAttribute &attribute : std::span(attributes, count)) {
+    if (attribute.id == launchCooperative && attribute.value.cooperative)
+      return {hipErrorNotSupported, "cooperative launches are not supported: the simulator runs workgroups one after "
+                                    "the other; launch without the attribute"};
+    if (attribute.id == launchClusterDimension)
+      return {hipErrorNotSupported, "clusters of workgroups are not supported; launch without the attribute"};
+  }
+  return hipSuccess;
 }
 
 /// Launches whose grid is counted in work-items, between two events.
@@ -126,6 +138,28 @@ int hipModuleLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsign
                           {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, shared}, stream,
                           parameters, extra);
   });
+}
+int hipDrvLaunchKernelEx(const LaunchConfig *config, void *function, void **parameters, void **extra) {
+  return call("hipDrvLaunchKernelEx", [&](Driver &driver) -> Outcome {
+    if (Outcome outcome = needPointers(config); !outcome.ok())
+      return outcome;
+    if (Outcome outcome = checkAttributes(config->attributes, config->attributeCount); !outcome.ok())
+      return outcome;
+    const auto &[gridX, gridY, gridZ] = config->grid;
+    const auto &[blockX, blockY, blockZ] = config->block;
+    return launchFunction(driver, function, {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, config->sharedBytes},
+                          config->stream, parameters, extra);
+  });
+}
+int hipLaunchKernelExC(const HostLaunchConfig *config, const void *function, void **parameters) {
+  const int code = call("hipLaunchKernelExC", [&](Driver &) -> Outcome {
+    const Outcome outcome = needPointers(config);
+    return outcome.ok() ? checkAttributes(config->attributes, config->attributeCount) : outcome;
+  });
+  if (code != hipSuccess)
+    return code;
+  return launchHost("hipLaunchKernelExC", function, config->grid, config->block, parameters, config->sharedBytes,
+                    config->stream);
 }
 int hipLaunchKernel(const void *function, Dim grid, Dim block, void **parameters, size_t shared,
                     void *stream) {

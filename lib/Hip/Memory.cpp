@@ -4,6 +4,7 @@
 // has the same address on both sides, so the host's pointer can be a kernel's argument.
 #include "Driver.h"
 
+#include <cstring>
 #include <sys/mman.h>
 
 using namespace hocket;
@@ -18,6 +19,8 @@ static Outcome allocate(Driver &driver, void **pointer, size_t bytes) {
   if (Outcome outcome = needPointers(pointer); !outcome.ok())
     return outcome;
   *pointer = nullptr;
+  if (Outcome outcome = driver.checkOutsideCapture("an allocation"); !outcome.ok())
+    return outcome;
   if (bytes == 0)
     return hipSuccess;
   auto address = driver.memory.allocate(bytes);
@@ -34,6 +37,8 @@ static Outcome allocateHost(Driver &driver, void **pointer, size_t bytes, unsign
   if (Outcome outcome = needPointers(pointer); !outcome.ok())
     return outcome;
   *pointer = nullptr;
+  if (Outcome outcome = driver.checkOutsideCapture("an allocation"); !outcome.ok())
+    return outcome;
   if (bytes == 0)
     return hipSuccess;
   void *pages = bytes > PTRDIFF_MAX ? MAP_FAILED
@@ -70,6 +75,8 @@ static Outcome freeHost(Driver &driver, uint64_t address) {
 static Outcome freeDevice(Driver &driver, uint64_t address) {
   if (address == 0)
     return hipSuccess;
+  if (Outcome outcome = driver.checkOutsideCapture("freeing memory"); !outcome.ok())
+    return outcome;
   if (driver.hostMemory.count(address))
     return freeHost(driver, address);
   if (driver.allocations.erase(address) == 0)
@@ -86,6 +93,48 @@ static std::map<uint64_t, HostMemory>::iterator findHost(Driver &driver, uint64_
       address - std::prev(it)->first >= std::prev(it)->second.bytes)
     return driver.hostMemory.end();
   return std::prev(it);
+}
+
+/// One of hipPointer_attribute's values for the allocation that holds `address`, written to `to`
+/// in the type that HIP documents for it.
+static Outcome storeAttribute(Driver &driver, void *to, int attribute, uint64_t address) {
+  const sim::Allocation *allocation = driver.memory.find(address);
+  if (!allocation)
+    return {hipErrorInvalidValue,
+            "no allocation holds this address: it is " + driver.memory.describe(address)};
+  auto host = findHost(driver, address);
+  const bool isHost = host != driver.hostMemory.end();
+  const bool isManaged = isHost && host->second.managed;
+  const MemoryTypes &types = hipMajor() < 6 ? memoryTypes5 : memoryTypes6;
+  auto store = [to](auto value) {
+    std::memcpy(to, &value, sizeof(value));
+    return Outcome(hipSuccess);
+  };
+  switch (attribute) {
+  case pointerMemoryType:
+    return store(isManaged ? types.managed : isHost ? types.host : types.device);
+  case pointerDevicePointer:
+    return store(address);
+  case pointerHostPointer:
+    if (!isHost)
+      return {hipErrorInvalidValue, "device memory has no address on the host"};
+    return store(address);
+  case pointerBufferId:
+    return store(uint64_t(allocation->base));
+  case pointerIsManaged:
+    return store(isManaged);
+  case pointerDeviceOrdinal:
+    return store(int(0));
+  case pointerRangeStart:
+    return store(uint64_t(allocation->base));
+  case pointerRangeSize:
+    return store(uint64_t(allocation->size));
+  case pointerMapped:
+    return store(true);
+  }
+  return {hipErrorNotSupported, "pointer attribute " + std::to_string(attribute) +
+                                    " is not known; ask for the type, an address, the range, the "
+                                    "device or whether memory is managed"};
 }
 
 extern "C" {
@@ -230,6 +279,29 @@ int hipMemPtrGetInfo(void *pointer, size_t *bytes) {
     if (!allocation)
       return {hipErrorInvalidValue, "no allocation holds this address"};
     *bytes = allocation->size;
+    return hipSuccess;
+  });
+}
+int hipPointerGetAttribute(void *value, int attribute, void *pointer) {
+  return call("hipPointerGetAttribute", [&](Driver &driver) {
+    const Outcome valid = needPointers(value);
+    return valid.ok() ? storeAttribute(driver, value, attribute, addressOf(pointer)) : valid;
+  });
+}
+int hipDrvPointerGetAttributes(unsigned count, const int *attributes, void **values,
+                               void *pointer) {
+  return call("hipDrvPointerGetAttributes", [&](Driver &driver) -> Outcome {
+    if (Outcome outcome = needPointers(attributes, values); !outcome.ok())
+      return outcome;
+    if (count == 0)
+      return {hipErrorInvalidValue, "no attribute is asked for"};
+    for (unsigned index = 0; index != count; ++index) {
+      if (Outcome outcome = needPointers(values[index]); !outcome.ok())
+        return outcome;
+      Outcome stored = storeAttribute(driver, values[index], attributes[index], addressOf(pointer));
+      if (!stored.ok())
+        return stored;
+    }
     return hipSuccess;
   });
 }

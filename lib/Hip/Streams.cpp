@@ -8,7 +8,14 @@ using namespace hocket::hip;
 /// What waiting reports: an invalid stream, or a launch that failed before.
 static Outcome waitFor(Driver &driver, const void *stream) {
   const Outcome valid = driver.checkStream(stream);
-  return valid.ok() && driver.fault ? *driver.fault : valid;
+  if (!valid.ok())
+    return valid;
+  if (std::shared_ptr<Capture> capture = driver.captureOf(stream)) {
+    capture->valid = false;
+    return {hipErrorStreamCaptureUnsupported, "the stream is captured, so nothing can be waited for in it; end the "
+                                              "capture before"};
+  }
+  return driver.fault.value_or(Outcome(hipSuccess));
 }
 
 static Outcome findEvent(Driver &driver, const void *handle, std::shared_ptr<Event> &event) {
@@ -27,6 +34,18 @@ static Outcome createStream(Driver &driver, void **stream, unsigned flags, int p
   return hipSuccess;
 }
 
+/// Captures `stream`, too.
+static Outcome joinCapture(Driver &driver, const void *stream, std::shared_ptr<Capture> capture) {
+  if (!capture->valid || driver.captures.count(capture->origin) == 0)
+    return {hipErrorStreamCaptureIsolation, "the event was recorded in a capture that is over; record it anew"};
+  std::shared_ptr<Capture> own = driver.captureOf(stream);
+  if (own && own != capture)
+    return {hipErrorStreamCaptureMerge, "the event was recorded in another capture than this stream's"};
+  if (!own)
+    driver.captures[captureKey(stream)] = std::move(capture);
+  return hipSuccess;
+}
+
 static int recordEvent(const char *name, void *handle, void *stream) {
   return call(name, [&](Driver &driver) {
     std::shared_ptr<Event> event;
@@ -34,8 +53,11 @@ static int recordEvent(const char *name, void *handle, void *stream) {
       return outcome;
     if (Outcome outcome = findEvent(driver, handle, event); !outcome.ok())
       return outcome;
-    event->mark = std::chrono::steady_clock::now();
-    return Outcome(hipSuccess);
+    event->capture = driver.captureOf(stream);
+    return driver.enqueue(stream, [event](Driver &) {
+      event->mark = std::chrono::steady_clock::now();
+      return Outcome(hipSuccess);
+    });
   });
 }
 
@@ -47,7 +69,9 @@ static int waitEvent(const char *name, void *stream, void *handle) {
   return call(name, [&](Driver &driver) {
     std::shared_ptr<Event> event;
     const Outcome valid = driver.checkStream(stream);
-    return valid.ok() ? findEvent(driver, handle, event) : valid;
+    const Outcome found = valid.ok() ? findEvent(driver, handle, event) : valid;
+    // A stream that waits for captured work is captured with it.
+    return found.ok() && event->capture ? joinCapture(driver, stream, event->capture) : found;
   });
 }
 
@@ -109,16 +133,17 @@ int hipStreamGetPriority(void *stream, int *priority) {
     return valid;
   });
 }
-int hipStreamIsCapturing(void *stream, int *status) {
-  return getStream("hipStreamIsCapturing", stream, [&](const Stream &) {
-    const Outcome valid = needPointers(status);
+int hipStreamGetFlags_spt(void *stream, unsigned *flags) { return hipStreamGetFlags(stream, flags); }
+int hipStreamGetPriority_spt(void *stream, int *priority) {
+  return hipStreamGetPriority(stream, priority);
+}
+int hipStreamGetDevice(void *stream, int *device) {
+  return getStream("hipStreamGetDevice", stream, [&](const Stream &) {
+    const Outcome valid = needPointers(device);
     if (valid.ok())
-      *status = 0; // never: capturing is not supported
+      *device = 0;
     return valid;
   });
-}
-int hipStreamIsCapturing_spt(void *stream, int *status) {
-  return hipStreamIsCapturing(stream, status);
 }
 int hipDeviceGetStreamPriorityRange(int *least, int *greatest) {
   return call("hipDeviceGetStreamPriorityRange", [&](Driver &) {
@@ -136,6 +161,8 @@ int hipStreamAddCallback(void *stream, void (*callback)(void *, int, void *), vo
   const int code = call("hipStreamAddCallback", [&](Driver &driver) -> Outcome {
     if (!callback || flags != 0)
       return {hipErrorInvalidValue, "a callback is needed, and no flags"};
+    if (driver.captureOf(stream))
+      return {hipErrorStreamCaptureUnsupported, "callbacks cannot be captured; use hipLaunchHostFunc"};
     return driver.checkStream(stream);
   });
   if (code == hipSuccess)
@@ -143,21 +170,34 @@ int hipStreamAddCallback(void *stream, void (*callback)(void *, int, void *), vo
   return code;
 }
 int hipLaunchHostFunc(void *stream, void (*function)(void *), void *data) {
+  bool captured = false;
   const int code = call("hipLaunchHostFunc", [&](Driver &driver) -> Outcome {
     if (!function)
       return {hipErrorInvalidValue, "a function is needed"};
+    if (std::shared_ptr<Capture> capture = driver.captureOf(stream)) {
+      captured = true;
+      capture->graph->work.push_back({{}, [=] { function(data); }});
+    }
     return driver.checkStream(stream);
   });
-  if (code == hipSuccess)
+  if (code == hipSuccess && !captured)
     function(data);
   return code;
+}
+
+int hipStreamAddCallback_spt(void *stream, void (*callback)(void *, int, void *), void *data,
+                             unsigned flags) {
+  return hipStreamAddCallback(stream, callback, data, flags);
+}
+int hipLaunchHostFunc_spt(void *stream, void (*function)(void *), void *data) {
+  return hipLaunchHostFunc(stream, function, data);
 }
 
 int hipEventCreateWithFlags(void **event, unsigned flags) {
   return call("hipEventCreateWithFlags", [&](Driver &driver) {
     if (Outcome outcome = needPointers(event); !outcome.ok())
       return outcome;
-    *event = driver.events.insert(std::make_shared<Event>(Event{flags, std::nullopt}));
+    *event = driver.events.insert(std::make_shared<Event>(Event{flags, std::nullopt, nullptr}));
     return Outcome(hipSuccess);
   });
 }
@@ -178,8 +218,13 @@ int hipEventRecord_spt(void *event, void *stream) {
 int hipEventSynchronize(void *handle) {
   return call("hipEventSynchronize", [&](Driver &driver) {
     std::shared_ptr<Event> event;
-    const Outcome valid = findEvent(driver, handle, event);
-    return valid.ok() && driver.fault ? *driver.fault : valid;
+    if (Outcome valid = findEvent(driver, handle, event); !valid.ok())
+      return valid;
+    if (event->capture && event->capture->valid && driver.captures.count(event->capture->origin) != 0) {
+      event->capture->valid = false;
+      return Outcome(hipErrorCapturedEvent, "the event was recorded in a capture, so nothing can be waited for");
+    }
+    return driver.fault.value_or(Outcome(hipSuccess));
   });
 }
 int hipEventQuery(void *handle) {

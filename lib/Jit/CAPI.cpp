@@ -12,8 +12,8 @@ using namespace hocket::attention::capi;
 using namespace hocket::runtime::capi;
 
 namespace {
-/// The first thing that a planner had to say; its text stays where it is.
-class PlannerNote {
+/// The first text that there is, which stays where it is: what a planner had to say, a plan as JSON.
+class KeptText {
 public:
   void set(const std::string &said) {
     std::lock_guard lock(mutex);
@@ -31,10 +31,11 @@ private:
 };
 struct PlannerEntry {
   std::shared_ptr<Planner> planner;
-  std::shared_ptr<PlannerNote> note;
+  std::shared_ptr<KeptText> note;
 };
 struct PlanEntry {
   std::shared_ptr<const LaunchPlan> plan;
+  std::shared_ptr<KeptText> json = std::make_shared<KeptText>();
 };
 } // namespace
 
@@ -74,7 +75,7 @@ hocket_status hocket_planner_create(const hocket_planner_options *options,
   Result<jit::PlannerOptions> wanted = readOptions(options);
   if (!wanted.ok())
     return report(wanted.error());
-  auto note = std::make_shared<PlannerNote>();
+  auto note = std::make_shared<KeptText>();
   wanted->onCacheProblem = [note](const std::string &text) { note->set(text); };
   if (wanted->cache)
     wanted->cache->onProblem = wanted->onCacheProblem;
@@ -178,6 +179,17 @@ hocket_status hocket_plan_kernel(hocket_plan plan, size_t launch, const char **n
   return nameOf(plan, "launch", launch, name, launchesOf, &PlannedLaunch::kernel);
 }
 
+hocket_status hocket_plan_describe(hocket_plan plan, const char **json) {
+  return with(plans(), plan, [&](const PlanEntry &entry) -> Status {
+    Status status = checkPointer(json, "json");
+    if (status.ok()) {
+      entry.json->set(entry.plan->toJson());
+      *json = entry.json->get();
+    }
+    return status;
+  });
+}
+
 hocket_status hocket_plan_buffer_bytes(hocket_plan plan, const char *buffer, uint64_t *bytes) {
   return with(plans(), plan, [&](const PlanEntry &entry) -> Status {
     if (Status status = checkPointer(buffer, "buffer"); !status.ok())
@@ -185,7 +197,7 @@ hocket_status hocket_plan_buffer_bytes(hocket_plan plan, const char *buffer, uin
     if (Status status = checkPointer(bytes, "bytes"); !status.ok())
       return status;
     std::string known;
-    for (const BufferNeed &need : entry.plan->buffers()) {
+    for (const BufferNeed &need : entry.plan->knownBuffers()) {
       if (need.name == buffer) {
         *bytes = need.bytes;
         return Status::success();

@@ -155,7 +155,9 @@ Result<std::shared_ptr<attention::Planner>> jit::makePlanner(const PlannerOption
       return bundle.error();
     sources.push_back(*bundle);
   }
-  if (options.compile && options.cache) {
+  if (options.compile && options.compiler) {
+    sources.push_back(options.compiler);
+  } else if (options.compile && options.cache) {
     sources.push_back(std::make_shared<Jit>(*options.cache));
   } else if (options.compile) {
     Result<std::shared_ptr<Jit>> compiler = Jit::create(options.onCacheProblem);

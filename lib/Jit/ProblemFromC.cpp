@@ -16,20 +16,11 @@ static constexpr size_t kMaxRank = 8;
 void hocket_forward_problem_init(hocket_forward_problem *problem) {
   if (!problem)
     return;
-  const ForwardProblem defaults;
   *problem = {};
   problem->struct_bytes = sizeof(*problem);
-  problem->batch = defaults.batch;
-  problem->heads = defaults.heads;
-  problem->kv_heads = defaults.kvHeads;
-  problem->seq_q = defaults.seqQ;
-  problem->seq_kv = defaults.seqKv;
-  problem->head_dim = defaults.headDim;
-  problem->head_dim_v = defaults.headDimV;
-  problem->total_q = problem->total_kv = 1;
-  problem->num_pages = problem->table_pages = 1;
-  problem->positions = 1;
-  problem->work_slots = defaults.workSlots;
+#define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help) problem->name = initial;
+#define HOCKET_NUMBER(name, member, initial) problem->name = initial;
+#include "hocket/Attention/ProblemFields.def"
 }
 
 /// The whole struct of a caller who may have been compiled with another version of the header: of
@@ -139,19 +130,8 @@ static Status readCaptures(const hocket_forward_problem &given, ForwardProblem &
   return Status::success();
 }
 
-/// Lists of lengths, pages, and what is appended.
+/// The layout of pages, and what is appended.
 static Status readSequences(const hocket_forward_problem &given, ForwardProblem &problem) {
-  problem.lists = {.packedQ = given.cu_seqlens_q != 0,
-                   .packedKv = given.cu_seqlens_k != 0,
-                   .usedQ = given.seqused_q != 0,
-                   .usedKv = given.seqused_k != 0,
-                   .pageSize = given.page_size,
-                   .pageLists = given.page_lists != 0};
-  problem.totalQ = given.total_q;
-  problem.totalKv = given.total_kv;
-  problem.minSeqlenQ = given.min_seqlen_q;
-  problem.numPages = given.num_pages;
-  problem.tablePages = given.table_pages;
   if (given.page_layout) {
     Result<PageLayout> layout = parsePageLayout(given.page_layout);
     if (!layout.ok())
@@ -169,8 +149,18 @@ static Status readSequences(const hocket_forward_problem &given, ForwardProblem 
     return rotary.error();
   problem.update.rotary = *rotary;
   problem.update.rotaryDim = given.rotary_dim;
-  problem.positions = given.positions;
   return Status::success();
+}
+
+/// What is the same number in C and C++.
+static void readPlainFields(const hocket_forward_problem &given, ForwardProblem &problem) {
+#define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
+  problem.member = (initial) == 0 && given.name == 0 ? otherwise : given.name;
+#define HOCKET_COUNT(name, member, option, meta, help, when) problem.member = given.name;
+#define HOCKET_FLAG(name, member, option, help) problem.member = given.name != 0;
+#define HOCKET_NUMBER(name, member, initial) problem.member = given.name;
+#define HOCKET_SWITCH(name, member) problem.member = given.name != 0;
+#include "hocket/Attention/ProblemFields.def"
 }
 
 Result<ForwardProblem> capi::readProblem(const hocket_forward_problem &from) {
@@ -180,9 +170,12 @@ Result<ForwardProblem> capi::readProblem(const hocket_forward_problem &from) {
   const hocket_forward_problem &given = *versioned;
   // Through integers: an enum of C can hold anything.
   int dtype = static_cast<int>(given.dtype), layout = static_cast<int>(given.layout);
-  if (dtype != HOCKET_BF16 && dtype != HOCKET_FP16)
+  if (dtype < 0 || dtype >= static_cast<int>(elementTypeTable().size()))
     return invalidInput("dtype is " + std::to_string(dtype) +
                         ", expected HOCKET_BF16 or HOCKET_FP16");
+  auto type = static_cast<ElementType>(dtype);
+  if (!isOperandType(type))
+    return noKernelTakes("dtype", type);
   if (layout != HOCKET_BSHD && layout != HOCKET_BHSD)
     return invalidInput("layout is " + std::to_string(layout) +
                         ", expected HOCKET_BSHD or HOCKET_BHSD");
@@ -193,38 +186,24 @@ Result<ForwardProblem> capi::readProblem(const hocket_forward_problem &from) {
   if (!mask.ok())
     return mask.error();
   ForwardProblem problem;
-  problem.dtype = dtype == HOCKET_BF16 ? DataType::BF16 : DataType::FP16;
-  problem.batch = given.batch;
-  problem.heads = given.heads;
-  problem.kvHeads = given.kv_heads;
-  problem.seqQ = given.seq_q;
-  problem.seqKv = given.seq_kv;
-  problem.headDim = given.head_dim;
-  problem.headDimV = given.head_dim_v;
+  problem.dtype = type;
+  readPlainFields(given, problem);
   problem.visibility = *mask;
   if (given.has_scale)
     problem.scale = given.scale;
-  problem.wantLse = given.want_lse != 0;
-  problem.tuning.numSplits = given.num_splits;
   if (Status status = readModifications(given, problem); !status.ok())
     return status.error();
   if (Status status = readCaptures(given, problem); !status.ok())
     return status.error();
-  problem.sink = given.sink != 0;
-  problem.dropout = given.dropout != 0;
   if (problem.dropout)
     problem.dropping = {given.dropout_probability, given.dropout_seed, given.dropout_offset,
                         given.dropout_in_memory != 0};
-  problem.blocks = {given.block_queries, given.block_keys};
-  problem.fullBlocks = given.full_blocks != 0;
-  problem.makesBlocks = given.make_block_lists != 0;
   if (Status status = readSequences(given, problem); !status.ok())
     return status.error();
   constexpr WorkLists works[] = {WorkLists::None, WorkLists::Given, WorkLists::Made};
   if (given.work_list < 0 || given.work_list >= static_cast<int>(std::size(works)))
     return invalidInput("work_list is " + std::to_string(given.work_list) + ", expected 0, 1 or 2");
-  problem.work = {works[given.work_list], given.work_slices != 0};
-  problem.workSlots = given.work_slots;
+  problem.work.list = works[given.work_list];
   problem.layout = layout == HOCKET_BSHD ? Layout::BSHD : Layout::BHSD;
   addStrides(problem.strides, {{"q", given.q_strides},
                                {"k", given.k_strides},

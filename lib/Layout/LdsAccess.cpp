@@ -1,5 +1,6 @@
 // Counts, for each phase of an LDS instruction, the distinct dwords that its busiest bank serves.
 #include "Layout/LdsAccess.h"
+#include "Layout/Wave.h"
 
 #include <algorithm>
 #include <array>
@@ -72,7 +73,7 @@ public:
 
 private:
   static constexpr uint16_t None = UINT16_MAX;
-  static constexpr unsigned MaxDwords = 64 * 5; // 16 bytes touch at most five
+  static constexpr unsigned MaxDwords = kWaveLanes * 5; // 16 bytes touch at most five
 
   unsigned banks;
   uint16_t used = 0;

@@ -2,6 +2,7 @@
 // address bit: a piece bit of the row or a row bit. Arrangements differ in which six bits form a
 // chunk and in which of them select banks; swizzles XOR further address bits into bank positions.
 #include "LdsCandidates.h"
+#include "Layout/Wave.h"
 
 #include "Layout/Log2.h"
 
@@ -68,10 +69,10 @@ static Arrangement join(Arrangement a, const std::vector<TileBit> &b) {
 /// of its bits may select banks; then come the other rows and pieces.
 static void addChunked(Space &space, const std::vector<TileBit> &pieces,
                        const std::vector<TileBit> &rows, unsigned lineLog) {
-  size_t lineSize = std::min({size_t(lineLog), pieces.size(), size_t(6)});
-  unsigned rowsInChunk = std::min<unsigned>(6 - lineSize, rows.size());
+  size_t lineSize = std::min({size_t(lineLog), pieces.size(), size_t(kWaveLaneBits)});
+  unsigned rowsInChunk = std::min<unsigned>(kWaveLaneBits - lineSize, rows.size());
   // Few rows: the chunk is filled up with further pieces of the row.
-  lineSize = std::min<size_t>(6 - rowsInChunk, pieces.size());
+  lineSize = std::min<size_t>(kWaveLaneBits - rowsInChunk, pieces.size());
   std::vector<TileBit> line(pieces.begin(), pieces.begin() + lineSize);
   for (const std::vector<TileBit> &chunkRows : choices(rows, rowsInChunk)) {
     std::vector<TileBit> inChunk = join(line, chunkRows);
@@ -100,7 +101,7 @@ Space::Space(const LdsTileRequest &request)
     pieceBytes = std::min(pieceBytes, panelBytes);
   pieceLog = log2(pieceBytes);
   bankPositions = log2(banks * 4) > pieceLog ? log2(banks * 4) - pieceLog : 0;
-  chunkBytes = dma ? 64 * request.dmaBytesPerLane : panelBytes;
+  chunkBytes = dma ? kWaveLanes * request.dmaBytesPerLane : panelBytes;
 
   vectors = request.vectors;
   piece = memoryBits(vectors, rows, panelBytes, pieceBytes);

@@ -1,6 +1,7 @@
 // Inverts a tile's layout to find what each lane fetches, and divides chunk bits between waves and
 // instructions.
 #include "Layout/LdsDma.h"
+#include "Layout/Wave.h"
 
 #include "Layout/Log2.h"
 
@@ -13,7 +14,7 @@ static constexpr std::string_view Chunk = "chunk";
 
 LinearLayout hocket::ldsDmaChunk(unsigned bytesPerLane) {
   return LinearLayout::identity(dims::Byte, dims::Offset, log2(bytesPerLane)) *
-         LinearLayout::identity(dims::Lane, dims::Offset, 6);
+         LinearLayout::identity(dims::Lane, dims::Offset, kWaveLaneBits);
 }
 
 Coordinates LdsDmaPlan::instructionStep(unsigned index) const {
@@ -29,9 +30,9 @@ static Status checkWritable(const LdsTileLayout &tile, unsigned waves, unsigned 
   if (!std::has_single_bit(waves))
     return unsupported("no plan for an LDS DMA by " + std::to_string(waves) +
                        " waves, a power of two is needed");
-  if (tile.chunkBytes != 64 * bytesPerLane)
+  if (tile.chunkBytes != kWaveLanes * bytesPerLane)
     return unsupported("LDS tile has chunks of " + std::to_string(tile.chunkBytes) +
-                       " bytes, a wave writes " + std::to_string(64 * bytesPerLane) +
+                       " bytes, a wave writes " + std::to_string(kWaveLanes * bytesPerLane) +
                        " with one LDS DMA instruction; make the tile at least that large");
   std::vector<TileBit> piece = memoryBits(tile.vectors, tile.rows, tile.panelBytes, bytesPerLane);
   for (unsigned i = 0; i < log2(bytesPerLane); ++i)
@@ -85,7 +86,7 @@ Result<LdsDmaPlan> hocket::planLdsDma(const LdsTileLayout &tile, unsigned waves,
     return back.error();
   // offset -> (row, byte), with the offset seen as byte of a piece, lane, chunk.
   LinearLayout source = back->splitInput(dims::Offset, "piece", log2(bytesPerLane), "rest")
-                            .splitInput("rest", dims::Lane, 6, Chunk)
+                            .splitInput("rest", dims::Lane, kWaveLaneBits, Chunk)
                             .sublayout({dims::Lane, Chunk}, {dims::Row, dims::Byte});
   unsigned chunkLog = source.inputBits(Chunk), waveLog = std::min(log2(waves), chunkLog);
   std::vector<unsigned> steps = stepBits(source);
@@ -108,7 +109,7 @@ Result<LdsDmaPlan> hocket::planLdsDma(const LdsTileLayout &tile, unsigned waves,
   if (!chunk)
     return chunk.error();
   Result<LinearLayout> index =
-      LinearLayout::identity(dims::Lane, dims::Lane, 6).concatInputs(*chunk);
+      LinearLayout::identity(dims::Lane, dims::Lane, kWaveLaneBits).concatInputs(*chunk);
   if (!index)
     return index.error();
   Result<LinearLayout> full = index->then(source);

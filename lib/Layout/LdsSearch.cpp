@@ -2,6 +2,7 @@
 // each carries) plus XOR pairs plus padding; candidates come from LdsCandidates.h in order of
 // preference.
 #include "Layout/LdsSearch.h"
+#include "Layout/Wave.h"
 
 #include "LdsCandidates.h"
 
@@ -34,11 +35,11 @@ std::string LdsTileChoice::describe(std::span<const LdsUse> uses) const {
 }
 
 /// The addresses of all lanes for one instruction whose offset without the lane is `fixed`.
-static std::array<uint32_t, 64>
-addresses(const LdsTileLayout &layout, const std::array<uint32_t, 6> &laneImages, uint32_t fixed) {
-  std::array<uint32_t, 64> result;
+static std::array<uint32_t, kWaveLanes>
+addresses(const LdsTileLayout &layout, const std::array<uint32_t, kWaveLaneBits> &laneImages, uint32_t fixed) {
+  std::array<uint32_t, kWaveLanes> result;
   result[0] = fixed;
-  for (unsigned lane = 1; lane < 64; ++lane)
+  for (unsigned lane = 1; lane < kWaveLanes; ++lane)
     result[lane] = result[lane & (lane - 1)] ^ laneImages[std::countr_zero(lane)];
   for (uint32_t &address : result)
     address = layout.padded(address);
@@ -54,8 +55,8 @@ Result<LdsCost> hocket::ldsUseCost(const LdsTileLayout &layout, const LdsUse &us
   Result<LinearLayout> offsets = use.access.then(layout.linear);
   if (!offsets)
     return offsets.error();
-  std::array<uint32_t, 6> laneImages;
-  for (unsigned bit = 0; bit < 6; ++bit)
+  std::array<uint32_t, kWaveLaneBits> laneImages;
+  for (unsigned bit = 0; bit < kWaveLaneBits; ++bit)
     laneImages[bit] = static_cast<uint32_t>(offsets->basis(dims::Lane, bit, dims::Offset));
   unsigned bytes = bytesPerLane(use.instruction);
   LinearLayout ofRegister = offsets->sublayout({dims::Register}, {dims::Offset});
@@ -177,7 +178,7 @@ static Status checkRequest(const LdsTileRequest &request) {
                        ": rows must be a power of two and a row a multiple of 16 bytes");
   if (request.uses.empty())
     return invalidInput("LDS tile of " + tile + " has no accesses to choose a layout for");
-  unsigned chunk = 64 * request.dmaBytesPerLane;
+  unsigned chunk = kWaveLanes * request.dmaBytesPerLane;
   unsigned panel = request.rows * panelBytesFor(request.rowBytes);
   if (request.dmaWaves && panel < chunk)
     return unsupported("no LDS layout for a tile of " + tile + ": a panel of " +

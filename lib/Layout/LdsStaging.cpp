@@ -1,5 +1,6 @@
 // Deals the bits of a tile's address out to load bytes, interleaved rows, lanes, waves and loads.
 #include "Layout/LdsStaging.h"
+#include "Layout/Wave.h"
 
 #include "Layout/Log2.h"
 
@@ -11,7 +12,6 @@ using namespace hocket;
 
 /// Log2 of the bytes of an element, of the widest load and store, and of a line of global memory.
 static constexpr unsigned kElementLog = 1, kWidestLog = 4, kLineLog = 7;
-static constexpr unsigned kLaneBits = 6;
 
 namespace {
 using DealtBits = std::vector<TileBit>;
@@ -69,7 +69,7 @@ static Error tooSmall(const LdsTileLayout &tile, unsigned waves, unsigned bytes)
 static Result<Deal> deal(const LdsTileLayout &tile, unsigned waves) {
   unsigned byteBits = tile.linear.inputBits(dims::Byte);
   unsigned rowBits = tile.linear.inputBits(dims::Row);
-  unsigned shared = kLaneBits + log2(waves);
+  unsigned shared = kWaveLaneBits + log2(waves);
   // Memory that holds rows side by side has gathered them.
   DealtBits gatherable = tile.vectors == TileVectors::Rows ? DealtBits() : gatheredRows(tile);
   unsigned least = gatherable.empty() ? 2 : 3;
@@ -99,7 +99,7 @@ static Result<Deal> deal(const LdsTileLayout &tile, unsigned waves) {
     for (unsigned bit = 0; bit < count; ++bit)
       if (TileBit next{dim, bit}; !isDealt(next))
         rest.push_back(next);
-  auto lanesEnd = rest.begin() + kLaneBits, wavesEnd = rest.begin() + shared;
+  auto lanesEnd = rest.begin() + kWaveLaneBits, wavesEnd = rest.begin() + shared;
   result.lanes.assign(rest.begin(), lanesEnd);
   result.waves.assign(lanesEnd, wavesEnd);
   result.loads.assign(wavesEnd, rest.end());
@@ -192,9 +192,9 @@ Result<LdsStagingPlan> hocket::planLdsStaging(const LdsTileLayout &tile, unsigne
   LdsInstruction store = storeOf(best->storeBytes);
   // Lanes whose upper bits are the same are served together: which bits those are decides about
   // conflicts. The order as dealt comes first.
-  unsigned upper = log2(64 * best->storeBytes / 128);
+  unsigned upper = log2(kWaveLanes * best->storeBytes / 128);
   bool found = false;
-  for (uint32_t mask = 1u << kLaneBits; mask-- != 0;) {
+  for (uint32_t mask = 1u << kWaveLaneBits; mask-- != 0;) {
     if (static_cast<unsigned>(std::popcount(mask)) != upper)
       continue;
     Deal other = *dealt;

@@ -70,7 +70,7 @@ namespace hocket {
 /// The names of dimensions that the layouts of this library use. Any other name works as well.
 namespace dims {
 inline constexpr std::string_view Register = "register"; ///< element or instruction of one lane
-inline constexpr std::string_view Lane = "lane";         ///< 0..63 in a wave
+inline constexpr std::string_view Lane = "lane";         ///< of a wave: `kWaveLaneBits` bits
 inline constexpr std::string_view Wave = "wave";         ///< in a workgroup
 inline constexpr std::string_view Row = "row";
 inline constexpr std::string_view Col = "col";

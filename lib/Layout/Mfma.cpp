@@ -4,6 +4,7 @@
 
 #include "Layout/Log2.h"
 
+#include <algorithm>
 #include <bit>
 
 using namespace hocket;
@@ -19,23 +20,24 @@ std::string MfmaShape::str() const {
 
 Status hocket::validateMfmaShape(const MfmaShape &shape) {
   bool square = shape.m == shape.n && (shape.m == 16 || shape.m == 32);
-  bool element = shape.elementBits == 8 || shape.elementBits == 16 || shape.elementBits == 32;
+  constexpr unsigned known[] = {4, 6, 8, 16, 32};
+  bool element = std::ranges::count(known, shape.elementBits) != 0;
   if (!square || !element || !std::has_single_bit(shape.k) || shape.operandElements() == 0)
     return unsupported("no layout for mfma " + shape.str() +
-                       "; known are 16x16 and 32x32 with k a power of two and 8, 16 or 32 bits");
+                       "; known are 16x16 and 32x32 with k a power of two and 4, 6, 8, 16 or 32 bits");
   return Status::success();
 }
 
 /// (register, lane) -> (free, k): consecutive k in a lane are at most 16 bytes, the width in which
-/// f8f6f4 interleaves the lane groups (32x32x64 and 16x16x128 of fp8 hold two such runs).
+/// f8f6f4 interleaves the lane groups (32x32x64 and 16x16x128 of fp8 hold two such runs; of 6 and 4 bits, one run of 32).
 static Result<LinearLayout> operand(const MfmaShape &shape, std::string_view freeDim) {
   if (Status status = validateMfmaShape(shape); !status)
     return status.error();
   unsigned elementBitsLog = log2(shape.operandElements());
-  unsigned runLog = std::min(elementBitsLog, log2(128 / shape.elementBits));
+  unsigned runLog = std::min(elementBitsLog, log2(std::bit_ceil(128 / shape.elementBits)));
   unsigned freeLog = log2(shape.m);
   LinearLayout layout = mapBits(dims::Register, dims::K, runLog) * mapBits(dims::Lane, freeDim, freeLog) *
-                        mapBits(dims::Lane, dims::K, 6 - freeLog) *
+                        mapBits(dims::Lane, dims::K, kWaveLaneBits - freeLog) *
                         mapBits(dims::Register, dims::K, elementBitsLog - runLog);
   return layout;
 }
@@ -57,7 +59,7 @@ Result<LinearLayout> hocket::mfmaAccumulator(const MfmaShape &shape) {
     return status.error();
   unsigned colLog = log2(shape.n), registerLog = log2(shape.accumulatorRegisters());
   return mapBits(dims::Register, dims::Row, 2) * mapBits(dims::Lane, dims::Col, colLog) *
-         mapBits(dims::Lane, dims::Row, 6 - colLog) * mapBits(dims::Register, dims::Row, registerLog - 2);
+         mapBits(dims::Lane, dims::Row, kWaveLaneBits - colLog) * mapBits(dims::Register, dims::Row, registerLog - 2);
 }
 
 static Result<unsigned> blocksLog(std::string_view what, unsigned size, unsigned unit) {

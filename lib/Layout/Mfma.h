@@ -12,18 +12,19 @@
 #pragma once
 
 #include "Layout/LinearLayout.h"
+#include "Layout/Wave.h"
 
 namespace hocket {
 
-/// One MFMA instruction's shape. `elementBits` is the width of an A and B element (32, 16 or 8).
+/// One MFMA instruction's shape. `elementBits` is the width of an A and B element (32, 16, 8, 6 or 4).
 struct MfmaShape {
   unsigned m = 32, n = 32, k = 16;
   unsigned elementBits = 16;
 
   /// A or B elements in one lane: 8 for 32x32x16 and 16x16x32 of 16 bits.
-  unsigned operandElements() const { return m * k / 64; }
+  unsigned operandElements() const { return static_cast<unsigned>(m * k / kWaveLanes); }
   /// Accumulator registers in one lane: 16 for 32x32, 4 for 16x16.
-  unsigned accumulatorRegisters() const { return m * n / 64; }
+  unsigned accumulatorRegisters() const { return static_cast<unsigned>(m * n / kWaveLanes); }
   std::string str() const;
   bool operator==(const MfmaShape &) const = default;
 };

@@ -41,7 +41,7 @@ Result<uint64_t> NamedTensor::bytes() const {
   }
   int64_t bytes;
   if (llvm::AddOverflow(last, int64_t(1), last) ||
-      llvm::MulOverflow(last, int64_t(sizeInBytes(dtype)), bytes))
+      llvm::MulOverflow(last, bytesOf(dtype), bytes))
     return invalidInput(what + " is too large: it spans more than 2^63 bytes");
   return empty ? 0 : static_cast<uint64_t>(bytes);
 }
@@ -299,7 +299,7 @@ Result<Variables> Derivation::run() {
     ElementType first = given(signature.tensors.front().name)->dtype;
     variables["is_bf16"] = Value::integer(first == ElementType::BF16);
     variables["is_fp16"] = Value::integer(first == ElementType::F16);
-    variables["element_bytes"] = Value::integer(sizeInBytes(first));
+    variables["element_bytes"] = Value::integer(bytesOf(first));
   }
   if (Status status = checkScalars(); !status.ok())
     return status.error();

@@ -13,6 +13,7 @@
 #include "Hardening/CodeGenCheck.h"
 #include "Hardening/LargeStack.h"
 #include "Hardening/RecursionCheck.h"
+#include "Pipelines/CountedPlans.h"
 #include "Pipelines/DrawSchedule.h"
 #include "Pipelines/PadHazards.h"
 #include "Pipelines/Schedules.h"
@@ -193,6 +194,7 @@ private:
   hsaco::Emitted emitted;
   llvm::SmallVector<char, 0> codeObject;
   std::optional<manifest::Manifest> kernelManifest;
+  std::vector<hocket::amdgpu::CountedPlan> countedPlans; ///< what waits rely on, of kernels that pass the stage `clusters`
   std::vector<KernelTiles> tiles; ///< what kernels are cut into, for the report
   Compilation result;
 };
@@ -466,6 +468,7 @@ Status Compiler::toRocdl() {
     if (storesNothing(kernel))
       return invalidInput("kernel '" + kernel.getSymName().str() +
                           "' stores nothing, so nobody can see what it computes; write results to a view with 'tile.store'");
+  countedPlans = readCountedPlans(*module);
   return runPasses([&](PassManager &manager) {
     // What a hand has written is held to the same rules as what the passes write.
     if (options.from == Stage::Clusters)
@@ -572,6 +575,8 @@ Status Compiler::checkCodeObject() {
   if (Status status = hsaco::checkSpills(*report, allowed, shared); !status)
     return status;
   if (Status status = hocket::amdgpu::checkHazards(bytes, name); !status)
+    return status;
+  if (Status status = hocket::amdgpu::checkCounted(bytes, countedPlans, name); !status)
     return status;
   llvm::raw_string_ostream table(result.report);
   hsaco::printReport(*report, table);

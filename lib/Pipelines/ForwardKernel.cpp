@@ -68,7 +68,7 @@ std::string hocket::describeForward(const attention::ForwardProblem &problem) {
 
 std::string hocket::describeCombine(const ForwardSemantics &semantics) {
   std::string dim = std::to_string(semantics.headDimV);
-  return "attn.combine @fmha_combine_d" + dim + "_" + std::string(toString(semantics.dtype)) +
+  return "attn.combine @fmha_combine_d" + dim + "_" + std::string(optionName(semantics.dtype)) +
          " element_type(" + std::string(irName(semantics.dtype)) + ") head_dim(" + dim + ")" +
          clauses(semantics) + "\n";
 }

@@ -4,6 +4,7 @@
 // pointer, strides and extents, each at its natural alignment.
 #include "KernelManifest.h"
 
+#include "IR/ElementTypes.h"
 #include "Target/Arch/ArchInfo.h"
 #include "Tile/IR/MemoryAccess.h"
 #include "Tile/IR/WorkItems.h"
@@ -16,7 +17,6 @@
 using namespace mlir;
 using namespace hocket;
 
-static constexpr int64_t kWaveSize = 64;
 /// What a descriptor's base must be aligned to for 16-byte loads.
 static constexpr uint32_t kTensorAlignment = 16;
 /// What offsets within one access may reach, with room for a row's columns: less than 2 GiB.
@@ -30,7 +30,10 @@ public:
   Result<manifest::Manifest> build() {
     result.kernel = kernel.getSymName().str();
     result.target = kernel.getTarget().str();
-    result.block[0] = manifest::Expression::constant(kernel.getWaves() * kWaveSize);
+    Result<const ArchInfo *> arch = findArch(result.target);
+    if (!arch)
+      return arch.error();
+    result.block[0] = manifest::Expression::constant(static_cast<int64_t>(kernel.getWaves()) * (*arch)->waves.waveSize);
     for (unsigned index = 0; index != kernel.getNumArguments(); ++index)
       if (Status status = addArgument(index); !status)
         return status.error();
@@ -113,7 +116,7 @@ private:
   /// What the view is to callers who give tensors by name.
   Status addTensor(tile::ViewType view, StringRef binding, const std::vector<std::string> &extents,
                    const std::vector<std::string> &strides) {
-    manifest::TensorInfo tensor{binding.str(), elementType(view.getElementType()), {}, {}};
+    manifest::TensorInfo tensor{binding.str(), asElementType(view.getElementType()), {}, {}};
     for (auto [list, texts] :
          {std::pair(&tensor.sizes, &extents), std::pair(&tensor.strides, &strides)})
       for (const std::string &text : *texts) {
@@ -125,19 +128,6 @@ private:
       }
     result.tensors.push_back(std::move(tensor));
     return Status::success();
-  }
-
-  static std::optional<manifest::ElementType> elementType(Type type) {
-    if (type.isBF16())
-      return manifest::ElementType::BF16;
-    if (isa<Float8E4M3FNType>(type))
-      return manifest::ElementType::F8E4M3;
-    if (isa<Float8E5M2Type>(type))
-      return manifest::ElementType::F8E5M2;
-    if (!type.isIntOrFloat())
-      return std::nullopt;
-    std::string prefix = isa<FloatType>(type) ? "f" : type.isUnsignedInteger() ? "u" : "i";
-    return manifest::parseElementType(prefix + std::to_string(type.getIntOrFloatBitWidth()));
   }
 
   /// What sizes and strides are called where the kernel does not say: "x_size_0".

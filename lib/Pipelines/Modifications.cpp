@@ -3,6 +3,7 @@
 
 #include "Attn/IR/Attn.h"
 #include "Hardening/RecursionCheck.h"
+#include "IR/ElementTypes.h"
 #include "Tile/IR/RegionOps.h"
 #include "hocket/Manifest/Expression.h"
 
@@ -18,14 +19,10 @@ using namespace hocket;
 using attention::CapturedTensor;
 using attention::Modification;
 
-static DataType dataTypeOf(Type element) {
-  if (element.isBF16())
-    return DataType::BF16;
-  if (element.isF16())
-    return DataType::FP16;
-  if (element.isF32())
-    return DataType::F32;
-  return element.isInteger(32) ? DataType::I32 : DataType::I8;
+/// Of a tensor that the dialect has verified; a truth value is a byte in memory.
+static ElementType typeInMemory(Type element) {
+  std::optional<ElementType> type = asElementType(element);
+  return type && infoOf(*type).hasWholeBytes() ? *type : ElementType::I8;
 }
 
 static Status checkExpression(StringRef text, const std::string &who) {
@@ -76,7 +73,7 @@ static Result<Modification> read(FunctionOpInterface op) {
       continue;
     }
     CapturedTensor captured{op.getArgAttrOfType<StringAttr>(index, "attn.bind").str(),
-                            dataTypeOf(tensor.getElementType()),
+                            typeInMemory(tensor.getElementType()),
                             {}};
     auto sizes = op.getArgAttrOfType<ArrayAttr>(index, "attn.sizes");
     for (StringRef size : sizes.getAsValueRange<StringAttr>()) {

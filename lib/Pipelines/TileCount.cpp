@@ -1,9 +1,8 @@
 // Tiles of keys, counted by the code that an expansion emits.
 #include "hocket/Pipelines/TileCount.h"
 
-#include "Conversion/AttnToTile/Forward.h"
-#include "Conversion/AttnToTile/TileShape.h"
-#include "Conversion/AttnToTile/TileSurvey.h"
+#include "Conversion/TileShape.h"
+#include "Conversion/TileSurvey.h"
 #include "Registration/Registration.h"
 
 #include "mlir/Parser/Parser.h"
@@ -21,8 +20,9 @@ Result<std::optional<int64_t>> hocket::tileKeysOf(const attention::KernelEntry &
     return arch.error();
   if (entry.tuning.kvTile == 0)
     return std::optional<int64_t>();
-  return std::optional(
-      fetchableKeys(**arch, inBlocks(dims.qk), inBlocks(dims.v), entry.tuning.waves, entry.tuning.kvTile));
+  // Types of one entry are equally wide.
+  HeadWidths head{inBlocks(dims.qk), inBlocks(dims.v), bytesOf(entry.dtypes.front())};
+  return std::optional(fetchableKeys(**arch, head, entry.tuning.waves, entry.tuning.kvTile));
 }
 
 /// The sizes that the kernel's tiles have, unless its schedule makes it others.
@@ -38,7 +38,8 @@ static Result<TileSizes> sizesOf(const ForwardProblem &problem, const attention:
   if (!keys.ok())
     return keys.error();
   constraints.kvTile = *keys;
-  TileShape shape = chooseTileShape(**arch, inBlocks(problem.headDim), inBlocks(problem.headDimV), constraints);
+  HeadWidths head{inBlocks(problem.headDim), inBlocks(problem.headDimV), bytesOf(problem.dtype)};
+  TileShape shape = chooseTileShape(**arch, head, constraints);
   return TileSizes{shape.waves * kWaveRows, shape.kvTile};
 }
 

@@ -155,27 +155,6 @@ static Number toUnsigned(const Number *x, ElementType, ElementType to, int64_t) 
   return toInteger(x[0], 0, modulus - 1, modulus);
 }
 
-/// The bits of a number of a 16- or 32-bit format.
-static uint32_t bitsOf(ElementType type, double value) {
-  llvm::APFloat number(value);
-  bool losesInfo = false;
-  const llvm::fltSemantics &semantics = type == ElementType::F32   ? llvm::APFloat::IEEEsingle()
-                                        : type == ElementType::F16 ? llvm::APFloat::IEEEhalf()
-                                                                   : llvm::APFloat::BFloat();
-  number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-  return static_cast<uint32_t>(number.bitcastToAPInt().getZExtValue());
-}
-
-static double numberOf(ElementType type, uint32_t bits) {
-  const llvm::fltSemantics &semantics = type == ElementType::F32   ? llvm::APFloat::IEEEsingle()
-                                        : type == ElementType::F16 ? llvm::APFloat::IEEEhalf()
-                                                                   : llvm::APFloat::BFloat();
-  llvm::APFloat number(semantics, llvm::APInt(widthOf(type), bits));
-  bool losesInfo = false;
-  number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-  return number.convertToDouble();
-}
-
 static Number bitcast(const Number *x, ElementType from, ElementType to, int64_t) {
   if (isFloat(from) == isFloat(to))
     return from == to ? x[0] : Number{x[0].value, kAnything};
@@ -183,12 +162,12 @@ static Number bitcast(const Number *x, ElementType from, ElementType to, int64_t
   bool exact = x[0].error == 0 && !std::isnan(x[0].value) && x[0].value != 0;
   double error = exact || (x[0].error == 0 && !isFloat(from)) ? 0 : kAnything;
   if (isFloat(from)) {
-    uint32_t bits = bitsOf(from, x[0].value);
+    auto bits = static_cast<uint32_t>(encode(from, x[0].value));
     double value = widthOf(from) == 32 ? double(int32_t(bits)) : double(int16_t(bits));
     return {value, error};
   }
   uint32_t mask = widthOf(from) == 32 ? ~0u : 0xffffu;
-  return {numberOf(to, static_cast<uint32_t>(static_cast<int64_t>(x[0].value)) & mask), error};
+  return {decode(to, static_cast<uint32_t>(static_cast<int64_t>(x[0].value)) & mask), error};
 }
 
 ElementFunction hocket::reference::arithmeticFunction(std::string_view name) {

@@ -22,12 +22,8 @@ Result<Number> constantOf(mlir::Operation &op);
 
 inline constexpr double kAnything = std::numeric_limits<double>::infinity();
 
-inline bool isFloat(ElementType type) {
-  return type == ElementType::F32 || type == ElementType::F16 || type == ElementType::BF16;
-}
-
-/// Bits of an integer type, or of a number of a floating-point type.
-unsigned widthOf(ElementType type);
+/// Bits of a number.
+inline unsigned widthOf(ElementType type) { return infoOf(type).bits; }
 
 /// `value`, rounded to `type`, when the exact result may be `error` off: a rounding that differs
 /// is one unit in the last place.

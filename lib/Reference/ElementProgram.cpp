@@ -3,11 +3,14 @@
 
 #include "ElementOps.h"
 
+#include "IR/ElementTypes.h"
+
 #include "mlir/IR/Block.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <bit>
 #include <cmath>
@@ -15,74 +18,25 @@
 using namespace hocket;
 using namespace hocket::reference;
 
-Result<ElementType> hocket::reference::elementTypeOf(mlir::Type type) {
-  if (type.isF32())
-    return ElementType::F32;
-  if (type.isF16())
-    return ElementType::F16;
-  if (type.isBF16())
-    return ElementType::BF16;
-  if (type.isSignlessInteger(32))
-    return ElementType::I32;
-  if (type.isSignlessInteger(16))
-    return ElementType::I16;
-  if (type.isSignlessInteger(8))
-    return ElementType::I8;
-  if (type.isSignlessInteger(1))
-    return ElementType::I1;
+Result<ElementType> hocket::reference::computedTypeOf(mlir::Type type) {
+  std::optional<ElementType> found = asElementType(type);
+  constexpr ElementType computed[] = {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I32,
+                                      ElementType::I16, ElementType::I8,  ElementType::I1};
+  if (found && llvm::is_contained(computed, *found))
+    return *found;
   return invalidInput("a region of elements cannot compute with this type");
-}
-
-unsigned hocket::reference::widthOf(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-  case ElementType::I32:
-    return 32;
-  case ElementType::I8:
-    return 8;
-  case ElementType::I1:
-    return 1;
-  default:
-    return 16;
-  }
-}
-
-namespace {
-/// A binary format: bits of the significand with the leading one, and the least exponent of a
-/// number that is not subnormal.
-struct Format {
-  int precision, leastExponent;
-  double largest;
-};
-} // namespace
-
-static Format formatOf(ElementType type) {
-  if (type == ElementType::F16)
-    return {11, -14, 65504.0};
-  if (type == ElementType::BF16)
-    return {8, -126, 0x1.fep127};
-  return {24, -126, 0x1.fffffep127};
 }
 
 double hocket::reference::ulpOf(ElementType type, double value) {
   if (!isFloat(type))
     return 0;
-  Format format = formatOf(type);
-  int exponent = value == 0 || !std::isfinite(value) ? format.leastExponent : std::ilogb(value);
-  return std::ldexp(1.0, std::max(exponent, format.leastExponent) - (format.precision - 1));
+  const ElementTypeInfo &info = infoOf(type);
+  int exponent = value == 0 || !std::isfinite(value) ? info.leastExponent() : std::ilogb(value);
+  return std::ldexp(1.0, std::max(exponent, info.leastExponent()) - info.mantissaBits);
 }
 
 double hocket::reference::roundTo(ElementType type, double value) {
-  if (!isFloat(type))
-    return value;
-  if (!std::isfinite(value) || value == 0)
-    return value;
-  // Whole multiples of the spacing; halves go to even, the mode of the host.
-  double ulp = ulpOf(type, value);
-  double result = std::nearbyint(value / ulp) * ulp;
-  if (std::fabs(result) > formatOf(type).largest)
-    return std::copysign(std::numeric_limits<double>::infinity(), value);
-  return result;
+  return isFloat(type) && std::isfinite(value) ? decode(type, encode(type, value)) : value;
 }
 
 Number hocket::reference::rounded(ElementType type, double value, double error) {
@@ -131,12 +85,12 @@ Result<ElementProgram> ElementProgram::create(mlir::Region &region) {
     Step step;
     if (op.getNumResults() != 1 || op.getNumOperands() > 3)
       return invalidInput("'" + name + "' is nothing that computes one element");
-    Result<ElementType> to = reference::elementTypeOf(op.getResult(0).getType());
+    Result<ElementType> to = reference::computedTypeOf(op.getResult(0).getType());
     if (!to)
       return to.error();
     step.from = step.to = *to;
     for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
-      Result<ElementType> type = reference::elementTypeOf(operand.getType());
+      Result<ElementType> type = reference::computedTypeOf(operand.getType());
       if (!type)
         return type.error();
       step.operands[index] = numbers.lookup(operand);

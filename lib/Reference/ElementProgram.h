@@ -8,7 +8,7 @@
 // uncertain as its two outcomes are apart.
 #pragma once
 
-#include "hocket/Support/Result.h"
+#include "hocket/Support/ElementType.h"
 
 #include "mlir/IR/Region.h"
 
@@ -18,9 +18,6 @@
 
 namespace hocket::reference {
 
-/// The types that regions compute with.
-enum class ElementType { F32, F16, BF16, I32, I16, I8, I1 };
-
 /// Integers are whole numbers of their signed value; true is -1, as all bits are set.
 struct Number {
   double value = 0;
@@ -28,8 +25,9 @@ struct Number {
   double error = 0;
 };
 
-/// The element type of `type`; an error for others.
-Result<ElementType> elementTypeOf(mlir::Type type);
+/// The type of an element that a region may compute with: f32, f16, bf16 and the signless integers of at most 32 bits;
+/// an error for others.
+Result<ElementType> computedTypeOf(mlir::Type type);
 
 /// `value` as a number of `type`: rounded to nearest even.
 double roundTo(ElementType type, double value);

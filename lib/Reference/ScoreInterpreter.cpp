@@ -128,7 +128,7 @@ Status Program::addBranch(scf::IfOp op, const std::map<std::string, Table> &tabl
   Operation *a = op.getThenRegion().front().getTerminator();
   Operation *b = op.getElseRegion().front().getTerminator();
   for (auto [index, result] : llvm::enumerate(op.getResults())) {
-    Result<ElementType> type = reference::elementTypeOf(result.getType());
+    Result<ElementType> type = reference::computedTypeOf(result.getType());
     if (!type.ok())
       return type.error();
     Step step;
@@ -148,7 +148,7 @@ Status Program::add(Operation &op, const std::map<std::string, Table> &tables) {
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return addBranch(branch, tables);
   Step step;
-  Result<ElementType> to = reference::elementTypeOf(op.getResult(0).getType());
+  Result<ElementType> to = reference::computedTypeOf(op.getResult(0).getType());
   if (!to.ok())
     return to.error();
   step.from = step.to = *to;
@@ -166,7 +166,7 @@ Status Program::add(Operation &op, const std::map<std::string, Table> &tables) {
   } else {
     for (Value operand : op.getOperands())
       step.operands.push_back(numberOf(operand));
-    Result<ElementType> from = reference::elementTypeOf(op.getOperand(0).getType());
+    Result<ElementType> from = reference::computedTypeOf(op.getOperand(0).getType());
     if (!from.ok())
       return from.error();
     step.from = *from;

@@ -8,7 +8,7 @@
 // time is shorter than what memory needs for what the L2 caches do not keep.
 #pragma once
 
-#include "Simulator/GridSchedule.h"
+#include "Grid/GridSchedule.h"
 #include "Simulator/Timing.h"
 
 #include <map>

@@ -8,7 +8,7 @@
 
 #include "hocket/Runtime/Device.h"
 #include "Simulator/Clusters.h"
-#include "Simulator/TimeParameters.h"
+#include "Grid/TimeParameters.h"
 #include "hocket/Support/Result.h"
 #include "Target/AMDGPU/Opcode.h"
 

@@ -108,7 +108,7 @@ static Result<manifest::NamedArguments> argumentsFor(const Manifest &manifest, c
     if (!shape.ok())
       return shape.error();
     arguments.tensors.push_back(
-        {tensor.name, 0, tensor.dtype.value_or(manifest::ElementType::F32), *std::move(shape)});
+        {tensor.name, 0, tensor.dtype.value_or(ElementType::F32), *std::move(shape)});
   }
   for (const std::string &name : manifest::signatureOf(manifest).scalars) {
     auto given = sizes.values.find(name);

@@ -1,7 +1,7 @@
 // The search: batches of candidates, drawn or changed from the best so far, compiled and timed side by side.
 #include "hocket/Tune/Tune.h"
 
-#include "Conversion/AttnToTile/TileShape.h"
+#include "Conversion/TileShape.h"
 #include "Tile/IR/Interleave.h"
 #include "Tune/Candidate.h"
 #include "Verify/Parallel.h"

@@ -9,11 +9,6 @@
 using namespace hocket;
 using namespace hocket::verify;
 
-/// What byte `index` of an allocation holds where no row is.
-static std::byte guardByte(uint64_t index) {
-  return static_cast<std::byte>(index & 1 ? guardPattern >> 8 : guardPattern & 255);
-}
-
 DeviceTensor::DeviceTensor(runtime::Device &device, std::string label,
                            std::vector<uint64_t> rowOffsets, uint64_t rowBytes,
                            uint64_t guard, RowPieces pieces)

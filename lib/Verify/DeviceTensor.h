@@ -20,6 +20,10 @@ namespace hocket::verify {
 /// The bits that output memory and everything around tensors hold before a launch: a NaN in bf16,
 /// fp16 and float32, so that reading it spoils a result and leaving it there is seen.
 inline constexpr uint16_t guardPattern = 0x7fd5;
+/// Byte `index` of it, from where it begins.
+constexpr std::byte guardByte(uint64_t index) {
+  return static_cast<std::byte>(index & 1 ? guardPattern >> 8 : guardPattern & 255);
+}
 /// Bytes in front of and behind every tensor, where nothing else is said: more than one tile of rows.
 inline constexpr uint64_t guardBytes = 65536;
 /// Bytes around each row that are watched inside of a tensor's holes.

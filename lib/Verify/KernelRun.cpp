@@ -1,8 +1,11 @@
 // The steps of a run: load, bind, launch, collect; see KernelRun.h.
 #include "Verify/KernelRun.h"
 
+#include "Target/Arch/KnownChips.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
 
 #include <algorithm>
@@ -69,12 +72,17 @@ std::string KernelRun::launchName(uint64_t seed) const {
   return device.kind() == "sim" ? " (interleaving seed " + std::to_string(seed) + ")" : "";
 }
 
+/// Of a wave of the chip that the kernel is for.
+static uint32_t lanesOf(const manifest::Manifest &manifest) {
+  Result<const ArchInfo *> arch = findArch(manifest.target);
+  return (arch.ok() ? *arch : &defaultArch())->waves.waveSize;
+}
+
 /// Says which cluster of `manifest`'s schedule the sites of findings are in.
 static void nameClusters(std::vector<runtime::Finding> &findings,
                          const manifest::Manifest &manifest, const runtime::LaunchShape &shape) {
-  constexpr uint32_t lanes = 64;
   const sim::ClusterNumbers clusters = verify::clustersOf(manifest);
-  const uint32_t waves = (shape.block.x * shape.block.y * shape.block.z + lanes - 1) / lanes;
+  const uint32_t waves = llvm::divideCeil(shape.block.x * shape.block.y * shape.block.z, lanesOf(manifest));
   auto name = [&](runtime::FindingSite &site) {
     if (site.epoch)
       if (std::optional<unsigned> cluster = clusters.at(site.wave, waves, *site.epoch))

@@ -31,6 +31,7 @@ struct RunOptions {
   uint64_t instructionLimit = 0; ///< as `runtime::SimulationOptions::maxWaveInstructions`
   double hangSeconds = 0;        ///< as its `maxSeconds`
   bool verify = true;            ///< compare with the reference; guards are checked anyway
+  bool launches = true;          ///< run at all, before `inspect`
   uint64_t alignment = 16;       ///< of tensors, in bytes; in the simulator no better than that
   Progress progress;             ///< may be empty
   /// Called after the launches, before anything is verified, for each kernel in order, with its

@@ -53,16 +53,20 @@ void verify::writeDim(json::OStream &out, StringRef key, const Dim3 &dim) {
   });
 }
 
+void verify::writeRegisters(json::OStream &out, const KernelInfo &kernel) {
+  out.attribute("vgprs", kernel.vgprs);
+  out.attribute("agprs", kernel.agprs);
+  out.attribute("sgprs", kernel.sgprs);
+  out.attribute("spills", spills(kernel));
+}
+
 void verify::writeKernel(json::OStream &out, const KernelSummary &kernel) {
   out.attribute("name", kernel.name);
   writeDim(out, "grid", kernel.shape.grid);
   writeDim(out, "block", kernel.shape.block);
   out.attribute("static_lds", kernel.info.staticLds);
   out.attribute("dynamic_lds", kernel.shape.dynamicLds);
-  out.attribute("vgprs", kernel.info.vgprs);
-  out.attribute("agprs", kernel.info.agprs);
-  out.attribute("sgprs", kernel.info.sgprs);
-  out.attribute("spills", spills(kernel.info));
+  writeRegisters(out, kernel.info);
   out.attribute("kernarg_bytes", kernel.kernargBytes);
 }
 

@@ -28,6 +28,8 @@ void writeVerdict(llvm::json::OStream &out, const RunReport &report);
 void writeDevice(llvm::json::OStream &out, const RunReport &report);
 /// `key`: an array of three.
 void writeDim(llvm::json::OStream &out, llvm::StringRef key, const runtime::Dim3 &dim);
+/// Registers that a kernel has, and those that are spilled.
+void writeRegisters(llvm::json::OStream &out, const runtime::KernelInfo &kernel);
 /// What a kernel is and takes, into its own object.
 void writeKernel(llvm::json::OStream &out, const KernelSummary &kernel);
 /// "launches": an array of objects.

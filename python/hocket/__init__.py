@@ -2,7 +2,10 @@
 
 Tensors of the host are computed on in a simulator of the GPU, tensors of ROCm on the GPU. See docs/Python.md.
 """
+import sys as _sys
+
 from ._hocket import version as __version__
+from ._call import plan_of
 from ._errors import Error, ExecutionError, HostError, InternalError, InvalidInput, NotFound, Unsupported
 from .attention import (
     flash_attn_backward,
@@ -38,6 +41,12 @@ __all__ = [
     "flex_attention",
     "merge",
     "or_masks",
+    "plan_of",
     "scaled_dot_product_attention",
     "tune",
 ]
+
+if hasattr(getattr(_sys.modules.get("torch"), "library", None), "register_autograd"):
+    from . import _operators, _sdpa  # noqa: F401
+
+    _sdpa.register()

@@ -1,13 +1,26 @@
 """Numbers and names that callers give."""
 import operator
+import sys
 from collections.abc import Iterable, Mapping
 
 from . import _hocket
-from ._errors import InvalidInput
+from ._errors import InvalidInput, Unsupported
+
+#: How what numbers have no gradient for is asked for otherwise.
+_INSTEAD = {"softmax_scale": "multiply the queries by it", "scale": "multiply the queries by it",
+            "softcap": "use flex_attention with a score_mod that captures it"}
+
+
+def refuse_gradient(number, name):
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(number, torch.Tensor) and number.requires_grad and torch.is_grad_enabled():
+        raise Unsupported(f"argument '{name}' requires a gradient, which numbers have none of; "
+                          f"{_INSTEAD.get(name, 'give a number')}, or pass {name}.detach()")
 
 
 def real(value, name):
     """`value` of argument `name` as a float."""
+    refuse_gradient(value, name)
     try:
         if isinstance(value, (str, bytes)):
             raise TypeError

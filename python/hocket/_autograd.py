@@ -11,26 +11,26 @@ class _Attention(torch.autograd.Function):
         # What is captured is kept to be told if it is changed meanwhile: kernels read it where it is.
         captured = [tensor for tensor in call.captured if isinstance(tensor, torch.Tensor)]
         ctx.save_for_backward(q, k, v, out, lse, *captured)
-        ctx.mark_non_differentiable(lse)
+        ctx.set_materialize_grads(False)
         return out, lse
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, dout, _):
+    def backward(ctx, dout, dlse):
         q, k, v, out, lse, *_ = ctx.saved_tensors
-        dq, dk, dv, *others = ctx.call.backward(readable(dout), q, k, v, out, lse)
+        dq, dk, dv, *others = gradients(ctx.call, dout, dlse, q, k, v, out, lse)
         return dq, dk, dv, None, *(other.to(own) for other, own in zip(others, ctx.types))
 
 
-def readable(gradient):
-    """`gradient` as kernels load it, 16 bytes at a time; a copy where it lies otherwise: expanded, or a part."""
-    strides = gradient.stride()
-    fits = strides[-1] == 1 and all(s > 0 and s % 8 == 0 for s in strides[:-1]) and gradient.data_ptr() % 16 == 0
-    return gradient if fits else gradient.contiguous()
+def gradients(call, dout, dlse, q, k, v, out, lse):
+    """Those of `call`, where either of the results' gradients may be None."""
+    dout = torch.zeros_like(out) if dout is None else dout.to(out.dtype)
+    if dlse is None:
+        return call.backward(dout, q, k, v, out, lse)
+    return call.backward_through_lse(dout, dlse, q, k, v, out, lse)
 
 
 def attend(call, q, k, v, others):
-    """out and lse of `call`, which torch can go back through, to `others` as well; lse has no gradient. Refuses what has
-    none."""
+    """out and lse of `call`, which torch can go back through, to `others` as well. Refuses what has no gradient."""
     call.plan_backward(q, k, v)
     return _Attention.apply(q, k, v, call, *others)

@@ -2,7 +2,11 @@
 
 What the library cannot do is refused by an exception that names the argument; nothing is ignored.
 """
-from . import _hocket, _tensors
+import contextvars
+import json
+import math
+
+from . import _hocket, _large, _tensors
 from ._arguments import architecture, integer, text
 from ._errors import InvalidInput, Unsupported
 
@@ -13,6 +17,36 @@ LAYOUTS = {
     "bshd": "[batch, seq, heads, head_dim]",
     "bhsd": "[batch, heads, seq, head_dim]",
 }
+
+#: A list for the plans of what is called, which then does not run; None: it runs.
+_plans = contextvars.ContextVar("plans", default=None)
+
+
+def plan_of(function, /, *args, **kwargs):
+    """What `function(*args, **kwargs)` would launch, as a dict; nothing runs, and what the call returns is not filled."""
+    plans = []
+    token = _plans.set(plans)
+    try:
+        function(*args, **kwargs)
+    finally:
+        _plans.reset(token)
+    if not plans:
+        raise InvalidInput(f"argument 'function' is {function!r}, which launches no attention; give a function of hocket")
+    return plans[0]
+
+
+def _run(name, *arguments):
+    """Runs `_hocket.forward` or `backward`, or keeps its plan for `plan_of`. Returns whether it ran."""
+    plans = _plans.get()
+    if plans is None:
+        getattr(_hocket, name)(*arguments)
+    else:
+        plans.append(json.loads(getattr(_hocket, f"{name}_plan")(*arguments)))
+    return plans is None
+
+
+#: Elements that the gradient of LSE takes of heads, and the most that heads have.
+_MORE, _LARGEST_HEAD = 8, 256
 
 
 class Names:
@@ -52,11 +86,10 @@ def check_rows(tensor, layout):
         raise InvalidInput(
             f"argument '{name}' has {len(tensor.shape)} dimensions, wanted {rank}: {LAYOUTS[layout]}"
         )
-    for extent in tensor.shape:
+    heads = 1 if layout in ("packed", "bhsd") else 2
+    for extent in (tensor.shape[heads], tensor.shape[-1]):
         if extent < 1:
-            raise InvalidInput(
-                f"argument '{name}' has the shape {tensor.shape}, wanted at least 1 of each dimension"
-            )
+            raise InvalidInput(f"argument '{name}' has the shape {tensor.shape}, wanted a head, and an element of it, at least")
     if tensor.strides[-1] != 1 and tensor.shape[-1] != 1:
         raise InvalidInput(
             f"argument '{name}' has a stride of {tensor.strides[-1]} between elements of its last "
@@ -187,7 +220,7 @@ class Modifications:
         for name, argument, tensor, shape in self._all():
             if name not in differentiable:
                 _tensors.refuse_gradient(tensor, argument)
-            view = _tensors.read(tensor, argument, None, stream)
+            view = _tensors.read(_tensors.contiguous(tensor), argument, None, stream)
             if view.device != first.device:
                 raise InvalidInput(f"argument '{argument}' is on {view.device}, '{first.argument}' on {first.device}")
             if not view.is_contiguous:
@@ -206,31 +239,37 @@ class Call:
     """How attention is asked for; with the first tensors also its problem, and what is read beside them.
 
     `modify` gives the modifications for a problem. `sequences`, of packed tensors, reads its lists and gives what the
-    problem says of them; `update` does so with what is appended to a cache. `others` are the tensors beside q, k and v
-    whose gradients the backward gives, by the problem's names. `accumulate` and `deterministic` are of backwards: how dQ is
-    added up. `of_keys` is the layout of dense k and v where it is another one than `layout`.
+    problem says of them; `update` does so with what is appended to a cache. `of_keys` is the layout of dense k and v where it
+    is another one than `layout`. `others` are the tensors beside q, k and v whose gradients the backward gives, by the
+    problem's names.
     """
 
     def __init__(
         self, names, *, layout, mask, scale, dtype, arch, stream, num_splits=0, modify=None,
-        dropout=None, sequences=None, update=None, others=(), accumulate=None, deterministic=False, of_keys=None,
+        dropout=None, sequences=None, update=None, of_keys=None,
     ):
         if dtype is not None:
             text(dtype, "dtype", "a name such as 'bf16'")
         self.names, self.layout, self.dtype, self.arch, self.stream = names, layout, dtype, architecture(arch), stream
         self._options = {"mask": mask, "scale": scale, "num_splits": num_splits}
         self._modify, self._dropout, self._sequences, self._update = modify, dropout, sequences, update
-        self.others = others
-        self._adding = {"accumulate": _accumulation(accumulate), "deterministic": bool(deterministic)}
+        self.others, self._adding = (), {"accumulate": "none", "deterministic": False}
         self._paged = sequences is not None and sequences.table is not None
         self._of_keys = "pages" if self._paged else of_keys or layout
-        self._in_vectors = False
+        self._in_vectors = self.is_empty = False
         self.problem, self._beside, self.captured = None, {}, []
+
+    def add_up(self, others, accumulate, deterministic):
+        """Of a backward: which gradients there are beside those of q, k and v, and how dQ is added up."""
+        self.others = others
+        self._adding = {"accumulate": _accumulation(accumulate), "deterministic": bool(deterministic)}
 
     def _describe(self, q, k, v):
         """The three, read and checked; they say the problem."""
         self.stream = _tensors.stream_of(q, self.stream)
-        views = {key: _tensors.read(tensor, name, self.dtype, self.stream)
+        # Pools, and caches that are written to, are used where they are.
+        copies = lambda key: key == "q" or not (self._paged or self._update)  # noqa: E731
+        views = {key: _tensors.read(_tensors.loadable(tensor) if copies(key) else tensor, name, self.dtype, self.stream)
                  for key, name, tensor in self.names.zip(q, k, v)}
         first = views["q"]
         if first.dtype not in ("bf16", "f16"):
@@ -250,6 +289,9 @@ class Call:
     def _know(self, views):
         lists, known = self._sequences(views["q"], self.stream) if self._sequences else ({}, None)
         problem = _problem(views["q"], views["k"], views["v"], self.layout, self._of_keys, sequences=known, **self._options)
+        self.is_empty = not all(problem[name] for name in ("batch", "seq_q", "seq_kv", "total_q", "total_kv"))
+        if self.is_empty and self._update and problem["batch"]:
+            raise InvalidInput(f"argument '{self.names.q}' has no rows, and new keys go with queries; give at least one")
         problem["dropout"], problem["in_vectors"] = self._dropout, self._in_vectors
         problem.update(self._adding)
         updated, known = self._update(views["q"], self.stream) if self._update else ({}, {"update": None})
@@ -259,22 +301,30 @@ class Call:
         problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
         problem["blocks"], problem["gradients"] = modifications.blocks, list(self.others)
         self.problem, self._beside, self.captured = problem, {**captured, **lists, **updated}, modifications.given()
+        self.sink = modifications.sink
         if self._sequences is not None:
             self.captured = self.captured + list(self._sequences.lists.values())
 
-    def _read_like(self, tensor, name, shape, first):
+    def _read_like(self, tensor, name, shape, first, is_written=False):
         """A tensor of rows of heads, of the queries' type and place."""
-        view = _tensors.read(tensor, name, self.dtype, self.stream)
+        view = _tensors.read(tensor if is_written else _tensors.loadable(tensor), name, self.dtype, self.stream)
         _check_shape(view, shape)
         check_rows(view, self.layout)
         check_tensor(view, first.dtype, first.device, self.names.q)
         return view
 
+    def _new(self, like, shape, dtype, unused=0):
+        """A tensor like `like`. Kernels write no rows that no sequence uses: those are `unused`."""
+        tensor = _tensors.empty_like(like, self.names.q, shape, dtype)
+        if self._sequences is not None or self.is_empty:
+            _tensors.fill(tensor, unused)
+        return tensor
+
     def _output(self, tensor, name, shape, like, first):
         """`tensor`, which is written, or a new one like `like`; and its memory."""
         if tensor is None:
-            tensor = _tensors.empty_like(like, self.names.q, shape, first.dtype)
-        view = self._read_like(tensor, name, shape, first)
+            tensor = self._new(like, shape, first.dtype)
+        view = self._read_like(tensor, name, shape, first, is_written=True)
         _check_writable(view)
         return tensor, view
 
@@ -285,8 +335,8 @@ class Call:
             return problem["heads"], problem["total_q"]
         return problem["batch"], problem["heads"], problem["seq_q"]
 
-    def _read_lse(self, lse, name, first):
-        view = _tensors.read(lse, name, None, self.stream)
+    def _read_lse(self, lse, name, first, is_written=False):
+        view = _tensors.read(lse if is_written else _tensors.contiguous(lse), name, None, self.stream)
         _check_shape(view, self._rows())
         check_tensor(view, "f32", first.device, self.names.q, has_own_type=True)
         if not view.is_contiguous:
@@ -299,31 +349,52 @@ class Call:
         first = views["q"]
         shape = (*first.shape[:-1], views["v"].shape[-1])
         out, views["o"] = self._output(out, "out", shape, q, first)
-        if want_lse or lse is not None:
+        may_be_large = not self.is_empty and _large.may_be(self.problem)
+        if want_lse or lse is not None or may_be_large:
             if lse is None:
-                lse = _tensors.empty_like(q, self.names.q, self._rows(), "f32")
-            views["lse"] = self._read_lse(lse, "lse", first)
+                lse = self._new(q, self._rows(), "f32", -math.inf)
+            views["lse"] = self._read_lse(lse, "lse", first, is_written=True)
             _check_writable(views["lse"])
+        if self.is_empty:
+            return self._without_keys(out, lse)
         views = {**views, **self._beside}
         # A block's queries are read before its rows of O are written, by the same workgroup.
         _check_apart(views, [key for key in ("o", "lse") if key in views], in_place={("o", "q")})
-        _hocket.forward(self.problem, views, self.arch, self.stream)
+        ran = _run("forward", self.problem, views, self.arch, self.stream)
+        rows = _large.shifts(lse) if ran and may_be_large else None
+        if rows is not None:
+            self._forward_shifted(rows, views)
+            lse += rows
         return out, lse
 
-    def describe(self, q, k, v):
-        """Makes the problem, and so what is captured, known before anything runs."""
-        self._describe(q, k, v)
+    def _forward_shifted(self, rows, views):
+        """The same with `rows` subtracted from scores, and so from LSE. Returns the problem and its tensors."""
+        problem, beside = _large.shifted(self.problem, self._beside, rows, self.stream)
+        _hocket.forward(problem, {**views, **beside}, self.arch, self.stream)
+        return problem, beside
+
+    def _without_keys(self, out, lse):
+        """The results where there are no queries, or no keys: 0, and LSE of nothing, or of the sink."""
+        _tensors.fill(out, 0)
+        if lse is not None:
+            _tensors.fill(lse, -math.inf)
+        if lse is not None and self.sink is not None:
+            sink = self.sink.detach() if _tensors.is_torch(self.sink) else self.sink
+            lse[...] = sink[:, None]
+        return out, lse
 
     def plan_backward(self, q, k, v):
         """Makes the kernels of the backward; refuses what has none."""
         views = self._describe(q, k, v)
+        if self.is_empty:
+            return
         _hocket.plan_backward(self.problem, {**views, **self._beside}, self.arch, self.stream)
 
     def _other_gradient(self, tensor, name, like, first):
         """The gradient of tensor `name` beside q, k and v, of its type: `tensor`, or a new one like `like`; and its memory."""
         shape, dtype = self._beside[name].shape, self._beside[name].dtype
         if tensor is None:
-            tensor = _tensors.empty_like(like, self.names.q, shape, dtype)
+            tensor = self._new(like, shape, dtype)
         view = _tensors.read(tensor, f"d{name}", None, self.stream)
         _check_shape(view, shape)
         check_tensor(view, dtype, first.device, self.names.q, has_own_type=True)
@@ -331,6 +402,23 @@ class Call:
             raise InvalidInput(f"argument 'd{name}' is not contiguous, which it has to be")
         _check_writable(view)
         return tensor, view
+
+    def backward_through_lse(self, dout, dlse, q, k, v, out, lse):
+        """The same with `dlse`, torch's gradient of LSE, which is taken from delta = rowsum(dO O): as further elements of O,
+        beside ones in dO and zeros in V."""
+        width = v.shape[-1]
+        if width + _MORE > _LARGEST_HEAD:
+            raise Unsupported(f"the gradient of LSE needs {_MORE} elements more of heads, and '{self.names.v}' has {width}, at most "
+                              f"{_LARGEST_HEAD - _MORE}; do not use LSE where there is a gradient, or detach it")
+        dlse = dlse.t() if self.layout == "packed" else dlse.transpose(1, 2) if self.layout == "bshd" else dlse
+        minus, one = _tensors.in_parts(-dlse, out.dtype, _MORE)
+        wide = _tensors.beside(dout, one), q, k, _tensors.padded(v, _MORE), _tensors.beside(out, minus), lse
+        own, self.problem = self.problem, {**self.problem, "head_dim_v": width + _MORE}
+        try:
+            dq, dk, dv, *others = self.backward(*wide)
+        finally:
+            self.problem = own
+        return dq, dk, dv[..., :width].contiguous(), *others
 
     def backward(self, dout, q, k, v, out, lse, gradients=(None, None, None), lse_name="lse", others=None):
         """The gradients of q, k and v, into `gradients`, and of the others, into those of `others` by name; new tensors
@@ -348,11 +436,30 @@ class Call:
         for name in self.others:
             gradient, views[f"d_{name}"] = self._other_gradient((others or {}).get(name), name, q, first)
             made.append(gradient)
+        if self.is_empty:
+            for gradient in made:
+                _tensors.fill(gradient, 0)
+            return tuple(made)
         written = [f"d{key}" for key in "qkv"] + [f"d_{name}" for name in self.others]
         views = {**views, **self._beside}
         _check_apart(views, written)
-        _hocket.backward(self.problem, views, self.arch, self.stream)
+        rows = _large.shifts(lse) if _large.may_be(self.problem) else None
+        if rows is None:
+            _run("backward", self.problem, views, self.arch, self.stream)
+        else:
+            self._backward_shifted(rows, views, q)
         return tuple(made)
+
+    def _backward_shifted(self, rows, views, like):
+        """LSE without `rows` is computed again: the one that is given does not have it."""
+        first = views["q"]
+        out = _tensors.empty_like(like, self.names.q, views["o"].shape, first.dtype)
+        lse = _tensors.empty_like(like, self.names.q, self._rows(), "f32")
+        made = {key: views[key] for key in "qkv"}
+        made["o"] = self._read_like(out, "out", views["o"].shape, first, is_written=True)
+        made["lse"] = self._read_lse(lse, "lse", first, is_written=True)
+        problem, beside = self._forward_shifted(rows, made)
+        _hocket.backward(problem, {**views, **beside, "lse": made["lse"]}, self.arch, self.stream)
 
 
 def attend(call, q, k, v, *, out, lse, return_lse, others=()):

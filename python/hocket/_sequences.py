@@ -22,9 +22,7 @@ class Sequences:
     def longest_of(max_seqlen_q, max_seqlen_k):
         longest = {}
         for key, name, value in (("seq_q", "max_seqlen_q", max_seqlen_q), ("seq_kv", "max_seqlen_k", max_seqlen_k)):
-            if integer(value, name) < 1:
-                raise InvalidInput(f"argument '{name}' is {value!r}, wanted the length of the longest sequence, 1 at least")
-            longest[key] = integer(value, name)
+            longest[key] = integer(value, name, 0)
         return longest
 
     @staticmethod
@@ -41,15 +39,15 @@ class Sequences:
 
     def __call__(self, first, stream):
         views, batch = {}, self.batch
-        of = f"'{first.argument}' has" if batch else "'cu_seqlens_q' those of"
+        of = f"'{first.argument}' has" if batch is not None else "'cu_seqlens_q' those of"
         for name, tensor in self.lists.items():
             argument = self.arguments.get(name, name)
             view = self._read(tensor, argument, 1, first, stream)
             count = view.shape[0] - name.startswith("cu_")
-            if count < 1 or count != (batch or count):
+            if count < 0 or count != (count if batch is None else batch):
                 raise InvalidInput(
                     f"argument '{argument}' has {view.shape[0]} numbers, which are those of {count} sequences, "
-                    + (f"{of} {batch}" if batch else "wanted those of one at least")
+                    + (f"{of} {batch}" if batch is not None else "wanted [batch + 1]")
                 )
             batch = count
             views[name] = view

@@ -5,9 +5,9 @@ from . import _hocket
 from ._arguments import integer
 from ._errors import InvalidInput, Unsupported
 
-#: How numpy and torch call the element types of attention's tensors.
-NUMPY_NAMES = {"bf16": "uint16", "f16": "float16", "f32": "float32"}
-TORCH_NAMES = {"bf16": "bfloat16", "f16": "float16", "f32": "float32"}
+#: How numpy and torch call element types; numpy has the bits of those that it does not know, as integers.
+NUMPY_NAMES = {name: numpy for name, (numpy, torch) in _hocket.element_types().items()}
+TORCH_NAMES = {name: torch for name, (numpy, torch) in _hocket.element_types().items() if torch}
 
 
 def module_of(tensor):
@@ -20,9 +20,46 @@ def is_torch(tensor):
     return torch is not None and isinstance(tensor, torch.Tensor)
 
 
+def torch_if_loaded():
+    return sys.modules.get("torch")
+
+
+def numpy_of(tensor):
+    """The module of a tensor of numpy's."""
+    return sys.modules["numpy"]
+
+
 def torch_of(tensor):
     """The module torch if `tensor` is one of its."""
     return sys.modules["torch"] if is_torch(tensor) else None
+
+
+def is_traced(tensor):
+    """Whether torch records what is done with `tensor`, or has it stand for others: under torch.compile, export, vmap, and with
+    tensors that are not memory."""
+    if not is_torch(tensor):
+        return False
+    torch = sys.modules["torch"]
+    compiler = getattr(torch, "compiler", None)
+    if compiler is None or not hasattr(torch.library, "register_autograd"):
+        return False
+    if compiler.is_compiling():
+        return True
+    is_plain = type(tensor) in (torch.Tensor, torch.nn.Parameter) and not tensor.is_meta
+    return (not is_plain or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+            or torch._C._len_torch_dispatch_stack() > 0)
+
+
+def in_autocast(tensor):
+    """torch's float32 `tensor` in the type that autocast asks for, where it is on."""
+    if not is_torch(tensor) or tensor.dtype != sys.modules["torch"].float32:
+        return tensor
+    torch, device = sys.modules["torch"], tensor.device.type
+    if hasattr(torch, "get_autocast_dtype"):
+        return tensor.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else tensor
+    if device == "cpu":
+        return tensor.to(torch.get_autocast_cpu_dtype()) if torch.is_autocast_cpu_enabled() else tensor
+    return tensor.to(torch.get_autocast_gpu_dtype()) if torch.is_autocast_enabled() else tensor
 
 
 def wants_gradient(tensor):
@@ -67,6 +104,77 @@ def empty_like(tensor, name, shape, dtype):
         f"{type(tensor).__qualname__}' there is nothing to make the results with; "
         f"give out= (and lse= where it is wanted), or numpy's or torch's tensors"
     )
+
+
+def fill(tensor, number):
+    """Sets all elements of a tensor of numpy's or torch's, or of whoever takes such assignments."""
+    if is_torch(tensor):
+        tensor.detach().fill_(number)
+    else:
+        tensor[...] = number
+
+
+def loadable(tensor):
+    """`tensor` as kernels load it: heads contiguous, rows and heads at multiples of 16 bytes. A copy where
+    it lies otherwise; what is neither numpy's nor torch's stays as it is."""
+    if is_torch(tensor):
+        rows = zip(tensor.shape[:-1], tensor.stride()[:-1])
+        fits = tensor.dim() == 0 or tensor.shape[-1] == 1 or tensor.stride(-1) == 1
+        fits = fits and tensor.data_ptr() % 16 == 0 and all(
+            extent == 1 or stride * tensor.element_size() % 16 == 0 for extent, stride in rows)
+        return tensor if fits else tensor.detach().clone(memory_format=sys.modules["torch"].contiguous_format)
+    if module_of(tensor) == "numpy" and tensor.ndim:
+        rows = zip(tensor.shape[:-1], tensor.strides[:-1])
+        fits = tensor.shape[-1] == 1 or tensor.strides[-1] == tensor.itemsize
+        fits = fits and tensor.ctypes.data % 16 == 0
+        fits = fits and all(extent == 1 or (stride >= 0 and stride % 16 == 0) for extent, stride in rows)
+        return tensor if fits else tensor.copy(order="C")
+    return tensor
+
+
+def contiguous(tensor):
+    """`tensor`, or a copy in the order of its dimensions."""
+    if is_torch(tensor):
+        return tensor if tensor.is_contiguous() else tensor.detach().contiguous()
+    if module_of(tensor) == "numpy":
+        return sys.modules["numpy"].ascontiguousarray(tensor)
+    return tensor
+
+
+def in_parts(numbers, dtype, count):
+    """torch's float32 `numbers` as `count` elements of 16 bits in a new last dimension, and as many others: the products of the
+    two, element by element, sum up to the numbers, within float32's rounding."""
+    torch = sys.modules["torch"]
+    largest = numbers.abs().amax().clamp(min=2.0**-60)
+    # float16 holds what is around 2^13 best; bfloat16 has the exponents of float32.
+    unit = torch.exp2((torch.log2(largest) - 13).ceil().clamp(-14, 15)) if dtype == torch.float16 else torch.ones_like(largest)
+    rest, parts = numbers / unit, []
+    for _ in range(3):
+        parts.append(rest.to(dtype))
+        rest = rest - parts[-1].float()
+    parts = torch.stack([*parts, *(torch.zeros_like(parts[0]) for _ in range(count - 3))], -1)
+    return parts, unit.to(dtype).expand(parts.shape)
+
+
+def beside(tensor, more):
+    """torch's `tensor` with more elements at the end of its last dimension."""
+    return sys.modules["torch"].cat([tensor, more.to(tensor.dtype)], -1)
+
+
+def contiguous_view(tensor):
+    """The same for torch's tensors that may require a gradient."""
+    return tensor.contiguous() if is_torch(tensor) else contiguous(tensor)
+
+
+def can_pad(tensor):
+    return is_torch(tensor) or module_of(tensor) == "numpy"
+
+
+def padded(tensor, count):
+    """`tensor` with `count` zeros more at the end of its last dimension, or with so many less."""
+    if is_torch(tensor):
+        return sys.modules["torch"].nn.functional.pad(tensor, (0, count)) if count else tensor
+    return sys.modules["numpy"].pad(tensor, [(0, 0)] * (tensor.ndim - 1) + [(0, count)]) if count else tensor
 
 
 def filled_like(tensor, name, shape, number):

@@ -1,8 +1,11 @@
 """Which keys queries see: a predicate, lists of blocks, or both, as torch's BlockMask has them."""
+from . import _evaluate, flex
 from ._arguments import integer
 from ._errors import InvalidInput, Unsupported
 
 _WORDS = ("batch", "heads", "seq_q", "seq_kv")
+#: A block that is cut has whole workgroups of queries, and whole tiles of keys.
+_LEAST = (256, 128)
 _NAMES = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
 
 
@@ -72,6 +75,13 @@ class BlockMask:
             if element != "int32":
                 raise InvalidInput(f"'{name}' of argument 'block_mask' has elements of {element}, wanted int32")
 
+    def block_sizes(self, sizes):
+        """(queries, keys) of a block, no larger than what there is to be in it: kernels go through all tiles of a block."""
+        if self.BLOCK_SIZE is None:
+            return None
+        pairs = zip(self.BLOCK_SIZE, _WORDS[2:], _LEAST)
+        return tuple(min(size, max(least, 1 << (sizes[word] - 1).bit_length())) for size, word, least in pairs)
+
     def tensors(self):
         """The lists by their names; nothing without lists."""
         return {name: getattr(self, name) for name in _NAMES if getattr(self, name) is not None}
@@ -94,21 +104,15 @@ def _kinds(mask_mod, shape, size):
     import numpy
 
     batch, heads, queries, keys = shape
+    traced, result = flex.record(mask_mod, "mask_mod", True, dict(zip(_WORDS, shape)))
     rows, columns = -(-queries // size[0]), -(-keys // size[1])
     kinds = numpy.zeros((batch, heads, rows, columns), numpy.int8)
-    b, h = numpy.arange(batch)[:, None, None, None], numpy.arange(heads)[None, :, None, None]
-    k = numpy.arange(keys)[None, None, None, :]
+    place = lambda count, *after: numpy.arange(count, dtype=numpy.int32).reshape(-1, *(1,) * len(after))  # noqa: E731
+    own = {"batch": place(batch, 1, 2, 3), "head": place(heads, 1, 2), "key": place(keys)}
     starts = numpy.arange(columns) * size[1]
     for row in range(rows):
-        q = numpy.arange(row * size[0], min((row + 1) * size[0], queries))[None, None, :, None]
-        try:
-            seen = numpy.asarray(mask_mod(b, h, q, k))
-        except Exception as error:
-            raise InvalidInput(
-                f"argument 'mask_mod' cannot be evaluated on arrays of places ({type(error).__name__}: {error}), as lists "
-                f"of blocks need it; use operators and indexing, or leave BLOCK_SIZE out"
-            ) from error
-        seen = numpy.broadcast_to(seen, (batch, heads, q.shape[2], keys)).astype(bool)
+        q = numpy.arange(row * size[0], min((row + 1) * size[0], queries), dtype=numpy.int32)[:, None]
+        seen = numpy.broadcast_to(_evaluate.evaluate(traced, result, {**own, "query": q}), (batch, heads, len(q), keys))
         some = numpy.logical_or.reduceat(seen.any(2), starts, axis=-1)
         all_seen = numpy.logical_and.reduceat(seen.all(2), starts, axis=-1)
         kinds[:, :, row] = some.astype(numpy.int8) + all_seen

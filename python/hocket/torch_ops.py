@@ -13,7 +13,7 @@ import contextlib
 import torch
 from torch.autograd.function import once_differentiable
 
-from . import _autograd, _tensors
+from . import _tensors
 from .attention import flash_attn_backward, flash_attn_func
 
 _library = torch.library.Library("hocket", "DEF")
@@ -37,7 +37,7 @@ def _forward_shapes(q, k, v, scale=None, causal=False):
 
 
 def _backward(dout, q, k, v, out, lse, scale=None, causal=False):
-    return flash_attn_backward(_autograd.readable(dout), q, k, v, out, lse, softmax_scale=scale, causal=causal)
+    return flash_attn_backward(dout, q, k, v, out, lse, softmax_scale=scale, causal=causal)
 
 
 def _backward_shapes(dout, q, k, v, out, lse, scale=None, causal=False):

@@ -30,18 +30,18 @@ static BackwardProblem describe(const py::dict &what, const NamedTensors &tensor
   }
   ForwardProblem &forward = problem.forward;
   for (const auto &[name, tensor] : tensors) {
-    if (name.starts_with("d_"))
-      continue;
-    bool isGradient = name == "do" || name == "dq" || name == "dk" || name == "dv";
-    if (name == "lse")
-      forward.wantLse = true;
-    else if (name == "sink")
-      forward.sink = true;
-    else if (isGradient)
-      problem.gradientStrides[name] = stridesOf(*tensor, forward.layout);
-    else if (tensor->shape.size() > 2 && !forward.capturedExtents.contains(name))
-      forward.strides[name] = stridesOf(*tensor, forward.layout);
+    forward.wantLse |= name == "lse";
+    forward.sink |= name == "sink";
   }
+  std::vector<manifest::TensorSpec> dense = problem.tensors();
+  for (const auto &[name, tensor] : tensors)
+    for (const manifest::TensorSpec &spec : dense) {
+      if (spec.name != name || !spec.strided)
+        continue;
+      bool isGradient = name == "do" || name == "dq" || name == "dk" || name == "dv";
+      if (auto strides = stridesOf(*tensor, spec, forward.layout))
+        (isGradient ? problem.gradientStrides : forward.strides)[name] = *strides;
+    }
   return problem;
 }
 
@@ -53,33 +53,53 @@ static Result<std::shared_ptr<const attention::LaunchPlan>> anyPlan(Result<Plan>
   return std::shared_ptr<const attention::LaunchPlan>(*std::move(plan));
 }
 
+namespace {
+/// A problem and the call that computes it, or its gradients.
+class ProblemCall {
+public:
+  ProblemCall(const py::dict &what, const py::dict &tensors, const std::string &architecture,
+              std::optional<int64_t> stream)
+      : named(namedTensors(tensors)), problem(describe(what, named)), architecture(architecture), stream(stream) {
+    checkHostLists(problem.forward, named);
+  }
+  Call forward() const {
+    return {[this](attention::Planner &planner) { return anyPlan(planner.plan(problem.forward)); }, named, architecture,
+            stream};
+  }
+  Call backward() const {
+    return {[this](attention::Planner &planner) { return anyPlan(planner.planBackward(problem)); }, named, architecture,
+            stream};
+  }
+
+private:
+  NamedTensors named;
+  BackwardProblem problem;
+  std::string architecture;
+  std::optional<int64_t> stream;
+};
+} // namespace
+
 void python::forward(const py::dict &what, const py::dict &tensors,
                      const std::string &architecture, std::optional<int64_t> stream) {
-  NamedTensors named = namedTensors(tensors);
-  ForwardProblem problem = describe(what, named).forward;
-  checkHostLists(problem, named);
-  auto plan = [&](attention::Planner &planner) { return anyPlan(planner.plan(problem)); };
-  Call{plan, std::move(named), architecture, stream}.run();
-}
-
-static Call backwardCall(const BackwardProblem &problem, NamedTensors named, const std::string &architecture,
-                         std::optional<int64_t> stream) {
-  auto plan = [&problem](attention::Planner &planner) { return anyPlan(planner.planBackward(problem)); };
-  return {plan, std::move(named), architecture, stream};
+  ProblemCall(what, tensors, architecture, stream).forward().run();
 }
 
 void python::backward(const py::dict &what, const py::dict &tensors,
                       const std::string &architecture, std::optional<int64_t> stream) {
-  NamedTensors named = namedTensors(tensors);
-  BackwardProblem problem = describe(what, named);
-  checkHostLists(problem.forward, named);
-  backwardCall(problem, std::move(named), architecture, stream).run();
+  ProblemCall(what, tensors, architecture, stream).backward().run();
 }
 
 void python::planBackward(const py::dict &what, const py::dict &tensors, const std::string &architecture,
                           std::optional<int64_t> stream) {
-  NamedTensors named = namedTensors(tensors);
-  BackwardProblem problem = describe(what, named);
-  checkHostLists(problem.forward, named);
-  backwardCall(problem, std::move(named), architecture, stream).plan();
+  ProblemCall(what, tensors, architecture, stream).backward().plan();
+}
+
+std::string python::forwardPlan(const py::dict &what, const py::dict &tensors, const std::string &architecture,
+                                std::optional<int64_t> stream) {
+  return ProblemCall(what, tensors, architecture, stream).forward().plan()->toJson();
+}
+
+std::string python::backwardPlan(const py::dict &what, const py::dict &tensors, const std::string &architecture,
+                                 std::optional<int64_t> stream) {
+  return ProblemCall(what, tensors, architecture, stream).backward().plan()->toJson();
 }

@@ -92,15 +92,11 @@ void Call::run() const {
   check(status);
 }
 
-void Call::plan() const {
-  Status status;
-  {
+PlanPointer Call::plan() const {
+  auto make = [&]() -> Result<PlanPointer> {
     py::gil_scoped_release released;
     Result<Context *> context = this->context();
-    if (!context.ok())
-      status = context.error();
-    else if (Result<PlanPointer> made = makePlan(*(*context)->planner); !made.ok())
-      status = made.error();
-  }
-  check(status);
+    return context.ok() ? makePlan(*(*context)->planner) : context.error();
+  };
+  return valueOf(make());
 }

@@ -26,7 +26,7 @@ struct Call {
   /// With the interpreter lock, which it gives up meanwhile. Throws what goes wrong.
   void run() const;
   /// Makes the plan, and with it the kernels, alone. Throws what cannot be planned.
-  void plan() const;
+  std::shared_ptr<const attention::LaunchPlan> plan() const;
 
 private:
   Result<Context *> context() const;

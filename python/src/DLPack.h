@@ -8,7 +8,8 @@
 namespace hocket::python::dlpack {
 
 enum DeviceType : int32_t { Cpu = 1, Cuda = 2, CudaHost = 3, Rocm = 10, RocmHost = 11 };
-enum TypeCode : uint8_t { Int = 0, UInt = 1, Float = 2, BFloat = 4, Bool = 6 };
+/// The codes of what the buffer protocol has; all that there are: lib/Support/ElementType.cpp.
+enum TypeCode : uint8_t { Int = 0, UInt = 1, Float = 2 };
 
 struct Device {
   int32_t type;

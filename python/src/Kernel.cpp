@@ -107,8 +107,8 @@ KernelArguments Kernel::arguments(const py::dict &tensors, const py::dict &scala
     std::shared_ptr<Tensor> tensor = Tensor::of(value, name, std::nullopt, stream);
     for (const manifest::TensorInfo &info : manifest().tensors) {
       const bool bits = info.name == name && info.dtype && *info.dtype != tensor->dtype &&
-                        !manifest::isFloat(tensor->dtype) && manifest::isFloat(*info.dtype) &&
-                        manifest::sizeInBytes(*info.dtype) == manifest::sizeInBytes(tensor->dtype);
+                        !isFloat(tensor->dtype) && isFloat(*info.dtype) &&
+                        bytesOf(*info.dtype) == bytesOf(tensor->dtype);
       if (bits)
         tensor->dtype = *info.dtype;
     }

@@ -2,7 +2,7 @@
 
 #include "WithoutLock.h"
 
-#include "hocket/Support/DataType.h"
+#include "hocket/Support/ElementType.h"
 
 #include <algorithm>
 #include <array>
@@ -12,41 +12,27 @@
 
 using namespace hocket;
 using namespace hocket::python;
-using manifest::ElementType;
 using Parts = std::vector<std::shared_ptr<Tensor>>;
 
 /// The first element of a row: `index` over all dimensions but the last.
 static std::byte *rowOf(const Tensor &tensor, int64_t a, int64_t b, int64_t c) {
   const int64_t offset = a * tensor.strides[0] + b * tensor.strides[1] + c * tensor.strides[2];
-  return tensor.data + offset * manifest::sizeInBytes(tensor.dtype);
+  return tensor.data + offset * bytesOf(tensor.dtype);
 }
 
 static std::byte *elementOf(const Tensor &tensor, std::byte *row, int64_t at) {
-  return row + at * tensor.strides[3] * manifest::sizeInBytes(tensor.dtype);
-}
-
-static DataType halfType(ElementType type) {
-  return type == ElementType::BF16 ? DataType::BF16 : DataType::FP16;
+  return row + at * tensor.strides[3] * bytesOf(tensor.dtype);
 }
 
 static float load(const Tensor &tensor, const std::byte *from) {
-  if (tensor.dtype == ElementType::F32) {
-    float value;
-    std::memcpy(&value, from, sizeof(value));
-    return value;
-  }
-  uint16_t bits;
-  std::memcpy(&bits, from, sizeof(bits));
-  return static_cast<float>(widen(halfType(tensor.dtype), bits));
+  uint64_t bits = 0;
+  std::memcpy(&bits, from, static_cast<size_t>(bytesOf(tensor.dtype)));
+  return static_cast<float>(decode(tensor.dtype, bits));
 }
 
 static void store(const Tensor &tensor, std::byte *to, float value) {
-  if (tensor.dtype == ElementType::F32) {
-    std::memcpy(to, &value, sizeof(value));
-    return;
-  }
-  const uint16_t bits = roundTo(halfType(tensor.dtype), value);
-  std::memcpy(to, &bits, sizeof(bits));
+  const uint64_t bits = encode(tensor.dtype, value);
+  std::memcpy(to, &bits, static_cast<size_t>(bytesOf(tensor.dtype)));
 }
 
 /// Of the parts' log-sum-exps that of the whole, and the parts' weights.

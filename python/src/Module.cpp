@@ -26,7 +26,17 @@ static py::tuple tupleOf(const std::vector<int64_t> &numbers) {
   return result;
 }
 
+/// {"bf16": ("uint16", "bfloat16"), ...}: the types of tensors, and what numpy and torch call them.
+static py::dict elementTypes() {
+  py::dict types;
+  for (const ElementTypeInfo &info : elementTypeTable())
+    if (info.hasWholeBytes())
+      types[py::str(std::string(info.name))] = py::make_tuple(std::string(info.numpy), std::string(info.torch));
+  return types;
+}
+
 static void addTensor(py::module_ &module) {
+  module.def("element_types", &elementTypes);
   py::class_<Tensor, std::shared_ptr<Tensor>>(module, "Tensor")
       .def_static("of", &Tensor::of, py::arg("object"), py::arg("argument"),
                   py::arg("dtype") = py::none(), py::arg("stream") = 0)
@@ -34,7 +44,7 @@ static void addTensor(py::module_ &module) {
       .def_property_readonly("shape", [](const Tensor &t) { return tupleOf(t.shape); })
       .def_property_readonly("strides", [](const Tensor &t) { return tupleOf(t.strides); })
       .def_property_readonly(
-          "dtype", [](const Tensor &t) { return std::string(manifest::toString(t.dtype)); })
+          "dtype", [](const Tensor &t) { return std::string(toString(t.dtype)); })
       .def("join_vectors", &Tensor::joinVectors, py::arg("of_keys"))
       .def_property_readonly("device", &Tensor::deviceName)
       .def_property_readonly("address", &Tensor::address)
@@ -75,8 +85,10 @@ PYBIND11_MODULE(_hocket, module) {
   addKernel(module);
   module.def("merge", &merge);
   module.def("tune", &tune);
-  for (const auto &[name, function] : {std::pair("forward", &forward), std::pair("backward", &backward),
-                                       std::pair("plan_backward", &planBackward)})
+  auto define = [&](const char *name, auto function) {
     module.def(name, function, py::arg("problem"), py::arg("tensors"), py::arg("architecture"),
                py::arg("stream") = py::none());
+  };
+  define("forward", &forward), define("backward", &backward), define("plan_backward", &planBackward);
+  define("forward_plan", &forwardPlan), define("backward_plan", &backwardPlan);
 }

@@ -10,19 +10,22 @@ using namespace hocket;
 using namespace hocket::python;
 using attention::ForwardProblem;
 
-attention::TensorStrides python::stridesOf(const Tensor &tensor, attention::Layout layout) {
+std::optional<attention::TensorStrides> python::stridesOf(const Tensor &tensor, const manifest::TensorSpec &dense,
+                                                          attention::Layout layout) {
   std::vector<int64_t> s = tensor.strides;
-  // Packed: rows, heads, elements.
-  if (s.size() == 3)
-    return {0, tensor.shape[0] == 1 ? (tensor.shape[2] + 7) / 8 * 8 : s[0],
-            tensor.shape[1] == 1 ? (tensor.shape[2] + 7) / 8 * 8 : s[1]};
-  // What a dimension of one element has for a stride says nothing, and may be anything. Kernels work on
-  // blocks of rows and tell those beyond the last by their places, so a row must have a length.
-  for (size_t i = 0; i != s.size(); ++i)
-    if (tensor.shape[i] == 1)
-      s[i] = (tensor.shape[3] + 7) / 8 * 8;
-  return layout == attention::Layout::BSHD ? attention::TensorStrides{s[0], s[1], s[2]}
-                                           : attention::TensorStrides{s[0], s[2], s[1]};
+  attention::TensorStrides strides, usual = attention::stridesOf(dense);
+  if (s.size() == 3) // packed: rows, heads, elements
+    strides = {usual.batch, s[0], s[1]};
+  else
+    strides = layout == attention::Layout::BSHD ? attention::TensorStrides{s[0], s[1], s[2]}
+                                                : attention::TensorStrides{s[0], s[2], s[1]};
+  // What a dimension of one element has for a stride says nothing, and may be anything.
+  for (const manifest::TensorDimension &dimension : dense.dimensions)
+    if (dimension.extent == 1)
+      (dimension.name == "head"       ? strides.head
+       : dimension.name == "sequence" ? strides.sequence
+                                      : strides.batch) = dimension.stride;
+  return strides == usual ? std::nullopt : std::optional(strides);
 }
 
 /// Shipped ones have no text.
@@ -44,24 +47,23 @@ static void addModifications(ForwardProblem &problem, const py::dict &what) {
 
 ForwardProblem python::problemOf(const py::dict &what) {
   ForwardProblem problem;
-  problem.dtype = valueOf(parseDataType(what["dtype"].cast<std::string>()));
+  problem.dtype = valueOf(parseOperandType(what["dtype"].cast<std::string>()));
   problem.layout = valueOf(attention::parseLayout(what["layout"].cast<std::string>()));
-  problem.batch = what["batch"].cast<int64_t>();
-  problem.heads = what["heads"].cast<int64_t>();
-  problem.kvHeads = what["kv_heads"].cast<int64_t>();
-  problem.seqQ = what["seq_q"].cast<int64_t>();
-  problem.seqKv = what["seq_kv"].cast<int64_t>();
-  problem.headDim = what["head_dim"].cast<int64_t>();
-  problem.headDimV = what["head_dim_v"].cast<int64_t>();
+  auto read = [&](const char *name, int64_t &member) {
+    if (what.contains(name))
+      member = what[name].cast<int64_t>();
+  };
+#define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help) read(#name, problem.member);
+#define HOCKET_COUNT(name, member, option, meta, help, when) read(#name, problem.member);
+#define HOCKET_NUMBER(name, member, initial) read(#name, problem.member);
+#include "hocket/Attention/ProblemFields.def"
   problem.visibility = valueOf(attention::Visibility::parse(what["mask"].cast<std::string>()));
   if (!what["scale"].is_none())
     problem.scale = what["scale"].cast<double>();
-  problem.tuning.numSplits = what["num_splits"].cast<int64_t>();
   for (const attention::SequenceList &list : attention::sequenceLists())
     problem.lists.*list.value = what["lists"].cast<py::list>().contains(std::string(list.tensor));
   if (!what["pages"].is_none()) {
     std::tie(problem.lists.pageSize, problem.numPages) = what["pages"].cast<std::pair<int64_t, int64_t>>();
-    problem.tablePages = what["table_pages"].cast<int64_t>();
     if (what["in_vectors"].cast<bool>())
       problem.pageLayout = attention::PageLayout::Vectorised;
   }
@@ -72,10 +74,6 @@ ForwardProblem python::problemOf(const py::dict &what) {
     problem.newRows = rows;
     problem.positions = positions;
   }
-  problem.totalQ = what["total_q"].cast<int64_t>();
-  problem.totalKv = what["total_kv"].cast<int64_t>();
-  if (what.contains("min_seqlen_q"))
-    problem.minSeqlenQ = what["min_seqlen_q"].cast<int64_t>();
   if (what.contains("work_list") && what["work_list"].cast<bool>())
     problem.work.list = attention::WorkLists::Made;
   if (!what["dropout"].is_none()) {

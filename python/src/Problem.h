@@ -7,6 +7,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <optional>
+
 namespace hocket::python {
 
 /// The forward that `what` describes, without the strides of tensors: dtype, layout, batch, heads, kv_heads, seq_q,
@@ -15,7 +17,8 @@ namespace hocket::python {
 /// tensors that they capture; "lists" of sequences, total_q, total_kv. Throws what cannot be.
 attention::ForwardProblem problemOf(const pybind11::dict &what);
 
-/// The strides of a tensor of rows of heads.
-attention::TensorStrides stridesOf(const Tensor &tensor, attention::Layout layout);
+/// The strides of a tensor of rows of heads; none if they are those that it has without any, `dense`.
+std::optional<attention::TensorStrides> stridesOf(const Tensor &tensor, const manifest::TensorSpec &dense,
+                                                  attention::Layout layout);
 
 } // namespace hocket::python

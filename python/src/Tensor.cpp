@@ -7,7 +7,6 @@
 namespace py = pybind11;
 using namespace hocket;
 using namespace hocket::python;
-using manifest::ElementType;
 
 /// Gives the memory back to its exporter. Destroyed with the interpreter lock held.
 struct Tensor::Owner {
@@ -29,47 +28,16 @@ void Tensor::refuse(const std::string &what) const {
   raise(invalidInput("argument '" + argument + "' " + what));
 }
 
-static std::optional<ElementType> integerType(size_t bytes, bool isSigned) {
-  switch (bytes) {
-  case 1:
-    return isSigned ? ElementType::I8 : ElementType::U8;
-  case 2:
-    return isSigned ? ElementType::I16 : ElementType::U16;
-  case 4:
-    return isSigned ? ElementType::I32 : ElementType::U32;
-  case 8:
-    return isSigned ? ElementType::I64 : ElementType::U64;
-  default:
-    return std::nullopt;
-  }
-}
-
-static std::optional<ElementType> floatType(size_t bytes) {
-  switch (bytes) {
-  case 2:
-    return ElementType::F16;
-  case 4:
-    return ElementType::F32;
-  case 8:
-    return ElementType::F64;
-  default:
-    return std::nullopt;
-  }
-}
-
 /// Of the struct module's format character.
 static std::optional<ElementType> typeOfFormat(std::string_view format, size_t bytes) {
   if (!format.empty() && std::string_view("@=<").find(format.front()) != std::string_view::npos)
     format.remove_prefix(1);
   if (format.size() != 1)
     return std::nullopt;
-  const char code = format.front();
-  if (std::string_view("efd").find(code) != std::string_view::npos)
-    return floatType(bytes);
-  if (std::string_view("bhilq").find(code) != std::string_view::npos)
-    return integerType(bytes, true);
-  if (std::string_view("?BHILQ").find(code) != std::string_view::npos)
-    return integerType(bytes, false);
+  for (auto [codes, code] : {std::pair("efd", dlpack::Float), std::pair("bhilq", dlpack::Int),
+                             std::pair("?BHILQ", dlpack::UInt)})
+    if (std::string_view(codes).find(format.front()) != std::string_view::npos)
+      return elementTypeOf(DLPackType{code, static_cast<uint8_t>(8 * bytes)});
   return std::nullopt;
 }
 
@@ -101,21 +69,7 @@ void Tensor::readBuffer(py::handle object) {
 }
 
 static std::optional<ElementType> typeOfDLPack(dlpack::DataType type) {
-  if (type.lanes != 1 || type.bits % 8 != 0)
-    return std::nullopt;
-  switch (type.code) {
-  case dlpack::Int:
-    return integerType(type.bits / 8, true);
-  case dlpack::UInt:
-  case dlpack::Bool:
-    return integerType(type.bits / 8, false);
-  case dlpack::Float:
-    return floatType(type.bits / 8);
-  case dlpack::BFloat:
-    return type.bits == 16 ? std::optional(ElementType::BF16) : std::nullopt;
-  default:
-    return std::nullopt;
-  }
+  return type.lanes == 1 ? elementTypeOf(DLPackType{type.code, type.bits}) : std::nullopt;
 }
 
 void Tensor::readDLPack(py::handle object, int64_t stream) {
@@ -163,15 +117,15 @@ void Tensor::readDLPack(py::handle object, int64_t stream) {
 }
 
 void Tensor::reinterpret(const std::string &as) {
-  const std::optional<ElementType> wanted = manifest::parseElementType(as);
+  const std::optional<ElementType> wanted = parseElementType(as);
   if (!wanted)
     raise(invalidInput("argument 'dtype' is '" + as + "', known are " +
-                       manifest::elementTypeNames()));
+                       elementTypeNames()));
   if (dtype == *wanted)
     return;
-  if (manifest::sizeInBytes(dtype) != manifest::sizeInBytes(*wanted) || manifest::isFloat(dtype))
-    refuse("has elements of " + std::string(manifest::toString(dtype)) + ", 'dtype' says " +
-           std::string(manifest::toString(*wanted)) + "; only integers of the same width are " +
+  if (bytesOf(dtype) != bytesOf(*wanted) || isFloat(dtype))
+    refuse("has elements of " + std::string(toString(dtype)) + ", 'dtype' says " +
+           std::string(toString(*wanted)) + "; only integers of the same width are " +
            "taken for their bits");
   dtype = *wanted;
 }
@@ -214,11 +168,11 @@ uint64_t Tensor::spanBytes() const {
   uint64_t last = 0;
   for (size_t i = 0; i != shape.size(); ++i)
     last += shape[i] > 1 ? static_cast<uint64_t>(shape[i] - 1) * strides[i] : 0;
-  return (last + 1) * manifest::sizeInBytes(dtype);
+  return (last + 1) * bytesOf(dtype);
 }
 
 void Tensor::joinVectors(bool ofKeys) {
-  int64_t elements = 16 / static_cast<int64_t>(manifest::sizeInBytes(dtype));
+  int64_t elements = 16 / static_cast<int64_t>(bytesOf(dtype));
   std::string wanted = ofKeys ? "[pages, heads, head_dim / x, rows of a page, x]" : "[pages, heads, rows of a page / x, head_dim, x]";
   if (shape.size() != 5 || shape[4] != elements)
     refuse("has " + (shape.size() != 5 ? std::to_string(shape.size()) + " dimensions"
@@ -235,6 +189,8 @@ void Tensor::joinVectors(bool ofKeys) {
 }
 
 bool Tensor::isContiguous() const {
+  if (elements() == 0)
+    return true;
   int64_t wanted = 1;
   for (size_t i = shape.size(); i-- > 0;) {
     if (shape[i] > 1 && strides[i] != wanted)

@@ -4,7 +4,7 @@
 
 #include "Errors.h"
 
-#include "hocket/Manifest/ElementType.h"
+#include "hocket/Support/ElementType.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ public:
   ~Tensor();
 
   std::string argument;
-  manifest::ElementType dtype = manifest::ElementType::F32;
+  ElementType dtype = ElementType::F32;
   std::vector<int64_t> shape, strides; ///< strides in elements, not negative
   std::byte *data = nullptr;           ///< of element 0
   Place place = Place::Host;

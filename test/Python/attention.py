@@ -328,7 +328,7 @@ class Refusals(Case):
         self.refused(InvalidInput, "argument 'sink' has elements of float64", flash_attn_func, q, k, v,
                      sink=numpy.zeros(4))
         self.refused(InvalidInput, "say enable_gqa=True", scaled_dot_product_attention, swap(q), swap(k), swap(v))
-        self.refused(Unsupported, "head-dim is 100", flash_attn_func, *tensors(dim=100))
+        self.refused(Unsupported, "head-dim is 1024", flash_attn_func, *tensors(dim=1020))
 
     def test_what_is_no_tensor(self):
         q, k, v = tensors()
@@ -341,22 +341,24 @@ class Refusals(Case):
         q, k, v = tensors()
         for name, message, change in (
             ("q", "has 3 dimensions, wanted 4: [batch, seq, heads, head_dim]", lambda t: t[0]),
-            ("q", "has the shape (2, 0, 4, 64), wanted at least 1", lambda t: t[:, :0]),
+            ("q", "has the shape (2, 40, 0, 64), wanted a head, and an element of it, at least", lambda t: t[:, :, :0]),
             ("k", "has a batch of 1, 'q' of 2", lambda t: t[:1]),
             ("v", "has 60 keys, 'k' has 70", lambda t: t[:, :60]),
             ("v", "has 1 heads, 'k' has 2", lambda t: t[:, :, :1]),
             ("k", "has heads of 32 elements, 'q' of 64", lambda t: t[..., :32]),
-            ("q", "has a stride of 2 between elements of its last dimension", lambda t: t[..., ::2]),
-            ("q", "has a stride of -256 elements in dimension 1", lambda t: t[:, ::-1]),
-            ("q", "begins 2 bytes behind a multiple of 16", lambda t: t[..., 1:]),
         ):
             given = {"q": q, "k": k, "v": v}
             given[name] = change(given[name])
             self.refused(InvalidInput, f"argument '{name}' {message}", flash_attn_func, **given)
         self.refused(InvalidInput, "argument 'k' has 2 heads, wanted a divisor of the 3 of 'q'", flash_attn_func,
                      q[:, :, :3], k, v)
-        self.refused(InvalidInput, "argument 'query' has 5 dimensions", scaled_dot_product_attention,
-                     q[None], k[None], v[None])
+        out = numpy.zeros((2, 40, 4, 128), q.dtype)
+        for message, wrong in (("has a stride of 2 between elements of its last dimension", out[..., ::2]),
+                               ("has a stride of -512 elements in dimension 1", out[:, ::-1, :, :64]),
+                               ("begins 2 bytes behind a multiple of 16", out[..., 1:65])):
+            self.refused(InvalidInput, f"argument 'out' {message}", flash_attn_func, q, k, v, out=wrong)
+        self.refused(InvalidInput, "argument 'query' has 1 dimensions, wanted 2 at least", scaled_dot_product_attention,
+                     q[0, 0, 0], k, v)
 
     def test_types(self):
         q, k, v = tensors()

@@ -242,7 +242,7 @@ class Appended(unittest.TestCase):
         options = {"cache_seqlens": self.LENGTHS, "cu_seqlens_q": starts, "max_seqlen_q": 5}
         for text, arguments in (
             ("argument 'max_seqlen_q' is missing, which 'cu_seqlens_q' goes with", {"max_seqlen_q": None}),
-            ("argument 'cu_seqlens_q' has the shape", {"cu_seqlens_q": starts[:1]}),
+            ("argument 'cu_seqlens_q' has the shape", {"cu_seqlens_q": starts[:0]}),
             ("argument 'k_cache' has a batch of 3, 'cu_seqlens_q' is of 2 sequences",
              {"cu_seqlens_q": starts[1:], "cache_seqlens": self.LENGTHS[1:]}),
             ("argument 'q' has 4 dimensions, wanted 3", {"q": self.q}),

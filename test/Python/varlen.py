@@ -109,11 +109,11 @@ class Refused(unittest.TestCase):
         self.check(InvalidInput, "argument 'cu_seqlens_k' has elements of i64, wanted i32", cu_seqlens_k=numpy.int64([0, 4, 9]))
         self.check(InvalidInput, "argument 'cu_seqlens_k' has 4 numbers, which are those of 3 sequences, 'cu_seqlens_q' "
                    "those of 2", cu_seqlens_k=starts((4, 5, 6)))
-        self.check(InvalidInput, "argument 'cu_seqlens_q' has 1 numbers, which are those of 0 sequences, wanted those of "
-                   "one at least", cu_seqlens_q=numpy.int32([0]))
+        self.check(InvalidInput, "argument 'cu_seqlens_k' has 3 numbers, which are those of 2 sequences, 'cu_seqlens_q' those "
+                   "of 0", cu_seqlens_q=numpy.int32([0]))
         self.check(InvalidInput, "argument 'seqused_k' has the shape (1, 2), wanted one contiguous dimension",
                    seqused_k=numpy.int32([[1, 2]]))
-        self.check(InvalidInput, "argument 'max_seqlen_q' is 0, wanted the length of the longest sequence", max_seqlen_q=0)
+        self.check(InvalidInput, "argument 'max_seqlen_q' is -1, wanted an integer from 0 on", max_seqlen_q=-1)
         self.check(InvalidInput, "argument 'max_seqlen_k' is 'a', wanted an integer", max_seqlen_k="a")
         self.check(InvalidInput, "argument 'cu_seqlens_q' is missing, which says where sequences begin", cu_seqlens_q=None)
         self.check(InvalidInput, "argument 'cu_seqlens_k' is missing, which says how many keys", cu_seqlens_k=None)
@@ -140,7 +140,8 @@ class Refused(unittest.TestCase):
         self.check(InvalidInput, "argument 'lse' has the shape (4, 8), wanted (4, 9)", lse=numpy.zeros((4, 8), numpy.float32))
 
     def test_what_no_kernel_does(self):
-        self.check(Unsupported, "argument 'dropout_p'", dropout_p=0.5)
+        self.check(InvalidInput, "argument 'dropout_p'", dropout_p=1.5)
+        self.check(InvalidInput, "argument 'sink' has the shape", sink=numpy.zeros(77, numpy.float32))
         self.check(InvalidInput, "argument 'k' has 3 dimensions, wanted 4: [pages, rows of a page, heads, head_dim]",
                    block_table=numpy.int32([[0], [1]]))
         self.check(Unsupported, "argument 'return_attn_probs'", return_attn_probs=True)

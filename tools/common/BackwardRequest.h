@@ -16,7 +16,4 @@ Result<attention::BackwardOptions> readBackwardOptions(const Options &options);
 Result<std::shared_ptr<const attention::BackwardPlan>>
 makeBackwardPlan(const Options &options, const attention::BackwardProblem &problem);
 
-/// --explain: for each step of `problem` the kernels that it would get, and why not those that are better in general.
-Result<std::string> explainBackward(const Options &options, const attention::BackwardProblem &problem);
-
 } // namespace hocket::run

@@ -92,9 +92,11 @@ static Result<BlockLists> ofFile(const std::string &path) {
   return listBlocks(batch, heads, array->shape[rank - 2], array->shape[rank - 1], table);
 }
 
+bool run::isOfMasks(const std::string &mask) { return mask == kMasks || mask == kKernel; }
+
 Result<BlockLists> run::readBlockLists(const std::string &mask, uint64_t seed, const ForwardProblem &problem,
                                        const ForwardInputs &inputs) {
-  if (mask == kMasks || mask == kKernel)
+  if (isOfMasks(mask))
     return ofMasks(problem, inputs);
   StringRef text = mask;
   if (!text.consume_front(kRandom))

@@ -11,10 +11,10 @@ double elementOf(const Array &array, int64_t index);
 void setElement(Array &array, int64_t index, double value);
 
 /// The same floats in another type of floats.
-Array convertFloats(const Array &array, manifest::ElementType to);
+Array convertFloats(const Array &array, ElementType to);
 
 /// Random numbers: normally distributed floats, integers from -8 (unsigned ones from 0) to 8.
-Array randomArray(std::vector<int64_t> shape, manifest::ElementType dtype, uint64_t bytes,
+Array randomArray(std::vector<int64_t> shape, ElementType dtype, uint64_t bytes,
                   uint64_t seed);
 
 /// What may lie between found and wanted: absolute + relative * |wanted|.
@@ -22,7 +22,7 @@ struct Tolerance {
   double absolute = 0, relative = 0;
 };
 /// A few roundings of the type; nothing for integers.
-Tolerance defaultTolerance(manifest::ElementType dtype);
+Tolerance defaultTolerance(ElementType dtype);
 
 struct Comparison {
   int64_t elements = 0, wrong = 0;

@@ -59,10 +59,6 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
     if (isPacked && options.has(id))
       return invalidInput("--" + std::string(name) +
                           " and --seqlens-q both say how many rows there are; leave one of them out");
-  struct Field {
-    unsigned id;
-    int64_t *value, fallback;
-  };
   // In order: the defaults of later fields are earlier ones.
   auto read = [&](unsigned id, int64_t &value, int64_t fallback) -> Status {
     // Any integer here; what is too small or too large is the problem's own message.
@@ -72,24 +68,16 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
     value = *number;
     return Status::success();
   };
-  const Field fields[] = {{OPT_batch, &problem.batch, 1},
-                          {OPT_heads, &problem.heads, 1},
-                          {OPT_seq_q, &problem.seqQ, 1},
-                          {OPT_head_dim, &problem.headDim, 128}};
-  for (const Field &field : fields)
-    if (Status status = read(field.id, *field.value, field.fallback); !status.ok())
-      return status;
-  if (Status status = read(OPT_head_dim_v, problem.headDimV, problem.headDim); !status.ok())
+#define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
+  if (Status status = read(OPT_##name, problem.member, otherwise); !status.ok())                                       \
     return status;
-  if (Status status = read(OPT_kv_heads, problem.kvHeads, problem.heads); !status.ok())
+#define HOCKET_COUNT(name, member, option, meta, help, when)                                                           \
+  if (Status status = read(OPT_##name, problem.member, 0); !status.ok())                                               \
     return status;
+#include "hocket/Attention/ProblemFields.def"
   if (Status status = read(OPT_num_splits, problem.tuning.numSplits, 0); !status.ok())
     return status;
-  if (Status status = read(OPT_seq_kv, problem.seqKv, problem.seqQ); !status.ok())
-    return status;
   if (Status status = readSequences(options, sequenceOptions, problem); !status.ok())
-    return status;
-  if (Status status = read(OPT_min_seqlen_q, problem.minSeqlenQ, 0); !status.ok())
     return status;
   if (Status status = readAppend(options, appendOptions, problem); !status.ok())
     return status;
@@ -229,7 +217,7 @@ static Status readBias(const Options &options, ForwardProblem &problem) {
   problem.capturedExtents["bias"] = {(*extents)[0], (*extents)[1],
                                      extents->size() == 3 ? (*extents)[2] : problem.seqQ,
                                      problem.seqKv};
-  return addShipped(problem, problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_fp16");
+  return addShipped(problem, problem.dtype == ElementType::BF16 ? "bias_bf16" : "bias_fp16");
 }
 
 /// --mod and --number.
@@ -368,7 +356,7 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
   ForwardProblem problem;
   if (Status status = readExtents(options, problem); !status.ok())
     return status.error();
-  Result<DataType> dtype = parseDataType(options.string(OPT_dtype, "bf16"));
+  Result<ElementType> dtype = parseOperandType(options.string(OPT_dtype, "bf16"));
   if (!dtype.ok())
     return dtype.error();
   problem.dtype = *dtype;
@@ -380,7 +368,8 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
   if (!mask.ok())
     return mask.error();
   problem.visibility = *mask;
-  problem.wantLse = options.has(OPT_lse);
+#define HOCKET_FLAG(name, member, option, help) problem.member = options.has(OPT_##name);
+#include "hocket/Attention/ProblemFields.def"
   if (Status status = readModifications(options, problem); !status.ok())
     return status.error();
   if (options.has(OPT_scale)) {
@@ -418,6 +407,13 @@ Result<ForwardOptions> run::readForwardOptions(const Options &options) {
       return readBlockLists(mask, seed, problem, inputs);
     };
   return result;
+}
+
+Result<ListMaking> run::readListMaking(const Options &options) {
+  Result<uint64_t> seed = options.seed(OPT_seed);
+  if (!seed.ok())
+    return seed.error();
+  return ListMaking{*seed, options.string(OPT_block_mask), options.string(OPT_arch)};
 }
 
 Result<std::optional<CompileOptions>> run::readCompileOptions(const Options &options) {
@@ -471,6 +467,13 @@ Status run::checkOptions(const Options &options, StringRef where) {
   return status.ok() ? options.refuseUnread(where) : status;
 }
 
+Status run::checkBackwardOptions(const Options &options) {
+  return options.has(OPT_want_lse)
+             ? Status(invalidInput("option '--lse' has no effect on '" + options.name() +
+                                   "', which needs the log-sum-exp in any case; leave it out"))
+             : Status::success();
+}
+
 std::vector<std::string> run::gradientNames(const Options &options) {
   llvm::SmallVector<StringRef> names;
   std::string text = options.string(OPT_gradients);
@@ -499,45 +502,50 @@ std::vector<std::string> run::bundles(const Options &options) {
   return options.strings(OPT_bundle);
 }
 
-Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem &problem,
-                                   unsigned computeUnits) {
-  if (Status status = checkKernelOptions(options); !status.ok())
-    return status.error();
-  if (options.has(OPT_code_object) && problem.tuning.isSplit())
+/// What --code-object cannot do: all that takes a launch of its own.
+static Status checkOneLaunch(const ForwardProblem &problem) {
+  if (problem.tuning.isSplit())
     return invalidInput(
         "--num-splits has no effect on a --code-object, which computes everything in "
         "one launch; leave it out");
   for (auto [isInFront, option] : {std::pair(problem.update.appends, "--append"), {problem.makesBlocks, "--block-mask kernel"},
                                   {problem.work.list == WorkLists::Made, "--work-list kernel"}})
-    if (options.has(OPT_code_object) && isInFront)
+    if (isInFront)
       return invalidInput(std::string(option) + " is a launch of its own in front of attention, --code-object is the only "
                           "one; leave one of them out");
-  if (options.has(OPT_code_object) && problem.work.slices)
+  if (problem.work.slices)
     return invalidInput("slices of --work-list are put together by a launch behind attention, --code-object is the only "
                         "one; leave '-slices' out");
+  return Status::success();
+}
+
+Result<ForwardPlanPointer> run::makeForwardPlan(const Options &options, const ForwardProblem &problem,
+                                                unsigned computeUnits) {
+  if (Status status = checkKernelOptions(options); !status.ok())
+    return status.error();
   if (options.has(OPT_code_object)) {
+    if (Status status = checkOneLaunch(problem); !status.ok())
+      return status.error();
     Result<CompiledKernel> kernel =
         readKernel(options.string(OPT_code_object), options.string(OPT_manifest));
     if (!kernel.ok())
       return kernel.error();
-    return FoundKernel{std::make_shared<CompiledKernel>(*std::move(kernel)), ""};
+    return ForwardPlan::make(problem, {{"", std::make_shared<CompiledKernel>(*std::move(kernel))}});
   }
   Result<std::optional<CompileOptions>> compile = readCompileOptions(options);
   if (!compile.ok())
     return compile.error();
-  Result<KernelFinder> finder =
-      KernelFinder::make(options.strings(OPT_bundle), {architecture(options), computeUnits});
-  if (!finder.ok())
-    return finder.error();
+  Result<ToolPlanner> planner =
+      ToolPlanner::make(options.strings(OPT_bundle), {architecture(options), computeUnits});
+  if (!planner.ok())
+    return planner.error();
   showProgress("compiling", 0);
   if (*compile)
-    return finder->compile(problem, **compile);
+    return planner->compile(problem, **compile);
   std::string kernel = options.string(OPT_kernel, "auto");
-  if (const Result<KernelRegistry> &registry = KernelRegistry::shipped();
-      kernel != "auto" && !StringRef(kernel).contains(',') && registry.ok())
-    if (Result<const KernelEntry *> entry = registry->find(kernel); !entry.ok())
-      return entry.error();
-  return finder->find(kernel, problem);
+  if (kernel != "auto" && !StringRef(kernel).contains(','))
+    return planner->planner().planWith(std::string_view(kernel), problem);
+  return planner->plan(kernel, problem);
 }
 
 std::string run::saveDirectory(const Options &options) { return options.string(OPT_save); }
@@ -569,6 +577,7 @@ std::string run::jsonPath(const Options &options) { return options.string(OPT_js
 Result<TimeRequest> run::readTimeRequest(const Options &options, bool always) {
   return TimeRequest::read(
       options,
-      {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid},
+      {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid,
+       OPT_time_vary},
       always);
 }

@@ -3,10 +3,11 @@
 // all of them.
 #pragma once
 
-#include "KernelFinder.h"
+#include "ListedContents.h"
 #include "Options.h"
 #include "RunOptions.h"
 #include "TimeRequest.h"
+#include "ToolPlanner.h"
 
 #include "Verify/Attention/RunForward.h"
 #include "hocket/Attention/BackwardProblem.h"
@@ -22,16 +23,20 @@ Result<std::optional<Options>> parseForwardOptions(llvm::StringRef name, llvm::S
 Result<attention::ForwardProblem> readProblem(const Options &options);
 /// Data, seeds, interleavings, verification.
 Result<attention::ForwardOptions> readForwardOptions(const Options &options);
-/// The kernel to run: read from --code-object and --manifest, compiled as --schedule and its like
+/// How lists of blocks are made for a problem that is only timed.
+Result<ListMaking> readListMaking(const Options &options);
+/// The plan to run: of a kernel that is read from --code-object and --manifest, compiled as --schedule and its like
 /// say, named by --kernel, or chosen by the registry.
 /// `computeUnits` of the device, for split KV: 0 are those of the whole chip.
-Result<FoundKernel> getKernel(const Options &options, const attention::ForwardProblem &problem,
-                              unsigned computeUnits = 0);
+Result<ForwardPlanPointer> makeForwardPlan(const Options &options, const attention::ForwardProblem &problem,
+                                           unsigned computeUnits = 0);
 /// The options that decide how a kernel is compiled; nothing if none is there.
 Result<std::optional<CompileOptions>> readCompileOptions(const Options &options);
 /// Refuses options that say in different ways which kernel to take, and those that nothing has read: call it before
-/// `getKernel`, and when all others are read. `where` as in `refuseUnread`.
+/// `makeForwardPlan`, and when all others are read. `where` as in `refuseUnread`.
 Status checkOptions(const Options &options, llvm::StringRef where = {});
+/// Refuses what a backward has no choice of.
+Status checkBackwardOptions(const Options &options);
 /// The names of '--gradients'.
 std::vector<std::string> gradientNames(const Options &options);
 /// --accumulate and --deterministic.

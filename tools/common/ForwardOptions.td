@@ -1,12 +1,9 @@
 // All subcommands on an attention forward
 include "Common.td"
 include "TimeOptions.td"
+include "ProblemOptions.td"
 
-defm batch : Value<"batch", "B", "Batch size (default: 1)">;
-defm seq_q : Value<"seq-q", "N", "Length of the query sequences">;
-defm seq_kv : Value<"seq-kv", "N", "Length of the key sequences (default: as --seq-q)">;
 defm seqlens_q : Value<"seqlens-q", "LIST|random:N:MOST|file:PATH", "Lengths of packed query sequences, as in 300,0,17, or 17/64 for 17 rows of room for 64; instead of --batch and --seq-q (docs/PackedAndPaged.md)">;
-defm min_seqlen_q : Value<"min-seqlen-q", "N", "Skip sequences of --seqlens-q with at most N queries (default: 0)">;
 defm seqlens_kv : Value<"seqlens-kv", "LIST|random:N:MOST|file:PATH", "Lengths of packed key sequences (default: as --seqlens-q)">;
 defm used_q : Value<"used-q", "LIST|random:N:MOST|file:PATH", "How many rows of --seq-q each sequence of the batch uses">;
 defm used_kv : Value<"used-kv", "LIST|random:N:MOST|file:PATH", "How many rows of --seq-kv each sequence of the batch uses">;
@@ -19,10 +16,6 @@ defm rotary_dim : Value<"rotary-dim", "R", "How many elements of a head --rotary
 defm shared_pages : Value<"shared-pages", "N", "Sequences begin with the same N pages, as far as they fill them (default: 0)">;
 defm work_list : Value<"work-list", "host|kernel|host-slices|kernel-slices", "Workgroups take rows from a list, longest first: made on the host, or by a kernel in front; with slices long sequences are cut (docs/WorkLists.md)">;
 defm work_slots : Value<"work-slots", "N", "Workgroups that run at a time, for which --work-list cuts long sequences (default: as many as fit on the device)">;
-defm heads : Value<"heads", "H", "Query heads (default: 1)">;
-defm kv_heads : Value<"kv-heads", "H", "KV heads; divides --heads (default: as --heads)">;
-defm head_dim : Value<"head-dim", "D", "Elements of a head (default: 128)">;
-defm head_dim_v : Value<"head-dim-v", "N", "Elements of a head of V and O (default: as --head-dim)">;
 defm dtype : Value<"dtype", "bf16|fp16", "Element type (default: bf16)">;
 defm mask : Value<"mask", "NAME", "Which keys a query sees: none (all of them, the default), causal, causal-top-left, or another that a kernel takes">;
 def causal : Switch<"causal", "The same as --mask causal: query i sees key j when j <= i + seq-kv - seq-q">;
@@ -45,7 +38,6 @@ defm block_size : Value<"block-size", "Q,K", "Queries and keys of a block of --b
 defm mod : Value<"mod", "NAME|FILE", "Apply a shipped modification (kernels/mods), or those in a file; may be repeated (docs/Modifications.md)">;
 defm number : Value<"number", "NAME=X", "A number that modifications take; may be repeated">;
 defm scale : Value<"scale", "X", "Factor on the scores (default: 1 / sqrt(head-dim))">;
-def lse : Switch<"lse", "Compute and verify the logarithm of the sum of exponentials too">, Visibility<[ForwardVis]>;
 defm num_splits : Value<"num-splits", "G", "Slices of the keys for workgroups of their own: 0 as the heuristic says, 1 none (default: 0)">, Visibility<[ForwardVis]>;
 defm layout : Value<"layout", "bshd|bhsd", "Order of dimensions in memory (default: bshd)">;
 defm strides : Value<"strides", "T=B,S,H", "Strides of tensor T (q, k, v, o) in elements: batch, sequence, head; may be repeated">;

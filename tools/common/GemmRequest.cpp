@@ -38,7 +38,7 @@ static Result<GemmProblem> readProblem(const Options &options) {
       return number.error();
     *value = *number;
   }
-  Result<DataType> dtype = parseDataType(options.string(OPT_dtype, "bf16"));
+  Result<ElementType> dtype = parseOperandType(options.string(OPT_dtype, "bf16"));
   if (!dtype.ok())
     return dtype.error();
   problem.dtype = *dtype;
@@ -72,7 +72,7 @@ static Result<GemmRequest> read(const Options &options) {
     return gemmOptions.error();
   Result<TimeRequest> time =
       TimeRequest::read(options, {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace,
-                                  OPT_picture, OPT_time_grid});
+                                  OPT_picture, OPT_time_grid, OPT_time_vary});
   if (!time.ok())
     return time.error();
   Result<MutantChoice> mutants = readMutantChoice(options, runOptions);

@@ -2,10 +2,10 @@
 // to compute it, and how it is run and verified.
 #pragma once
 
-#include "KernelFinder.h"
 #include "Options.h"
 #include "RunOptions.h"
 #include "TimeRequest.h"
+#include "ToolPlanner.h"
 
 #include "Verify/Gemm/RunGemm.h"
 

@@ -14,15 +14,14 @@
 using namespace hocket;
 using namespace hocket::run;
 using llvm::StringRef;
-using manifest::ElementType;
 
 int64_t Array::elements() const {
-  return static_cast<int64_t>(data.size() / manifest::sizeInBytes(dtype));
+  return static_cast<int64_t>(data.size()) / bytesOf(dtype);
 }
 
 Result<uint64_t> run::arrayBytes(const std::vector<int64_t> &shape, ElementType dtype,
                                  const std::string &what) {
-  int64_t bytes = manifest::sizeInBytes(dtype);
+  int64_t bytes = bytesOf(dtype);
   for (int64_t extent : shape)
     if (llvm::MulOverflow(bytes, extent, bytes) || bytes > (int64_t(1) << 34))
       return invalidInput(what + " has more than 16 GiB");
@@ -120,51 +119,26 @@ std::optional<Header> HeaderParser::run() {
   return header.descr.empty() ? std::nullopt : std::optional(header);
 }
 
-/// "<f4" and its like; nothing for what is no number of these tools. "V2" is what a bf16 of an
-/// extension of numpy is saved as: bits without a meaning.
-static std::optional<ElementType> typeOf(StringRef descr) {
-  descr.consume_front("<") || descr.consume_front("|") || descr.consume_front("=");
-  static constexpr std::pair<StringRef, ElementType> types[] = {
-      {"f2", ElementType::F16}, {"f4", ElementType::F32}, {"f8", ElementType::F64},
-      {"i1", ElementType::I8},  {"u1", ElementType::U8},  {"b1", ElementType::U8},
-      {"i2", ElementType::I16}, {"u2", ElementType::U16}, {"i4", ElementType::I32},
-      {"u4", ElementType::U32}, {"i8", ElementType::I64}, {"u8", ElementType::U64},
-      {"V1", ElementType::U8},  {"V2", ElementType::U16}};
-  for (auto [name, type] : types)
-    if (descr == name)
-      return type;
-  return std::nullopt;
+/// "<f4" and its like: of types that numpy does not have, the integer of their bits.
+static std::string descrOf(ElementType type) {
+  int64_t bytes = bytesOf(type);
+  return (bytes == 1 ? "|" : "<") + std::string(1, infoOf(type).numpy.front()) + std::to_string(bytes);
 }
 
-static StringRef descrOf(ElementType type) {
-  switch (type) {
-  case ElementType::BF16:
-  case ElementType::U16:
-    return "<u2";
-  case ElementType::F16:
-    return "<f2";
-  case ElementType::F32:
-    return "<f4";
-  case ElementType::F64:
-    return "<f8";
-  case ElementType::F8E4M3:
-  case ElementType::F8E5M2:
-  case ElementType::U8:
-    return "|u1";
-  case ElementType::I8:
-    return "|i1";
-  case ElementType::I16:
-    return "<i2";
-  case ElementType::I32:
-    return "<i4";
-  case ElementType::U32:
-    return "<u4";
-  case ElementType::I64:
-    return "<i8";
-  case ElementType::U64:
-    break;
+/// Nothing for what is no number of these tools. "V2" is what a bf16 of an extension of numpy is saved as: bits
+/// without a meaning.
+static std::optional<ElementType> typeOf(StringRef descr) {
+  descr.consume_front("<") || descr.consume_front("|") || descr.consume_front("=");
+  if (descr == "b1" || descr == "V1")
+    return ElementType::U8;
+  if (descr == "V2")
+    return ElementType::U16;
+  for (const ElementTypeInfo &info : elementTypeTable()) {
+    bool isOfNumpy = info.kind == ElementKind::Int || info.numpy.starts_with("float");
+    if (isOfNumpy && info.hasWholeBytes() && StringRef(descrOf(info.type)).drop_front() == descr)
+      return info.type;
   }
-  return "<u8";
+  return std::nullopt;
 }
 
 /// The header, and where the data begin.
@@ -229,15 +203,15 @@ Result<Array> run::readNpy(const std::string &path, std::optional<ElementType> a
   array.data.assign(bytes->begin() + static_cast<ptrdiff_t>(begin), bytes->end());
   if (!as || *as == array.dtype)
     return array;
-  bool isBits = !manifest::isFloat(array.dtype) &&
-                manifest::sizeInBytes(array.dtype) == manifest::sizeInBytes(*as);
+  bool isBits = !isFloat(array.dtype) &&
+                bytesOf(array.dtype) == bytesOf(*as);
   if (isBits) {
     array.dtype = *as;
     return array;
   }
-  if (!manifest::isFloat(array.dtype) || !manifest::isFloat(*as))
+  if (!isFloat(array.dtype) || !isFloat(*as))
     return invalidInput("'" + path + "' has elements of '" + header.descr + "', which are no " +
-                        std::string(manifest::toString(*as)) +
+                        std::string(toString(*as)) +
                         "; floats are rounded to it, unsigned integers of its width are its bits");
   return convertFloats(array, *as);
 }
@@ -248,7 +222,7 @@ Status run::writeNpy(const std::string &path, const Array &array) {
     shape += std::to_string(extent) + ", ";
   if (array.shape.size() > 1)
     shape.resize(shape.size() - 2);
-  std::string header = "{'descr': '" + descrOf(array.dtype).str() +
+  std::string header = "{'descr': '" + descrOf(array.dtype) +
                        "', 'fortran_order': False, 'shape': (" + StringRef(shape).rtrim().str() +
                        "), }";
   // As numpy does: the data begin at a multiple of 64 bytes.

@@ -4,7 +4,7 @@
 // as what the reader calls them.
 #pragma once
 
-#include "hocket/Manifest/ElementType.h"
+#include "hocket/Support/ElementType.h"
 #include "hocket/Support/Result.h"
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace hocket::run {
 
 /// A dense array in C order.
 struct Array {
-  manifest::ElementType dtype = manifest::ElementType::F32;
+  ElementType dtype = ElementType::F32;
   std::vector<int64_t> shape;
   std::vector<std::byte> data;
 
@@ -24,13 +24,13 @@ struct Array {
 };
 
 /// Bytes of an array. InvalidInput if they are more than the host should hold (`what` names it).
-Result<uint64_t> arrayBytes(const std::vector<int64_t> &shape, manifest::ElementType dtype,
+Result<uint64_t> arrayBytes(const std::vector<int64_t> &shape, ElementType dtype,
                             const std::string &what);
 
 /// Reads the file. `as`: bits of another type of the same width, or floats to be rounded to it.
 /// InvalidInput names what is wrong with the file and what to save instead.
 Result<Array> readNpy(const std::string &path,
-                      std::optional<manifest::ElementType> as = std::nullopt);
+                      std::optional<ElementType> as = std::nullopt);
 Status writeNpy(const std::string &path, const Array &array);
 
 } // namespace hocket::run

@@ -11,10 +11,10 @@ using namespace hocket::attention;
 /// What allocators of real devices give at least.
 static constexpr uint64_t kAlignment = 256;
 
-Status run::writeKnown(runtime::Device &device, const KnownSequences &known, const Buffers &buffers) {
-  for (const auto &[name, numbers] : known.lists)
+Status run::writeContents(runtime::Device &device, const Contents &contents, const Buffers &buffers) {
+  for (const auto &[name, bytes] : contents)
     if (auto found = buffers.find(name); found != buffers.end() && found->second.address != 0)
-      if (Status status = device.copyToDevice(found->second.address, std::as_bytes(std::span(numbers))); !status.ok())
+      if (Status status = device.copyToDevice(found->second.address, bytes); !status.ok())
         return status;
   return Status::success();
 }
@@ -56,7 +56,7 @@ static std::string rowsOf(const manifest::Variables &variables) {
   return text;
 }
 
-Result<Placed> Placed::make(const LaunchPlan &plan, const KnownSequences &known) {
+Result<Placed> Placed::make(const LaunchPlan &plan, const Contents &contents) {
   Placed placed;
   placed.rows = rowsOf(plan.knownVariables());
   const std::string &chip = plan.launches().front().compiled->manifest.target;
@@ -66,7 +66,7 @@ Result<Placed> Placed::make(const LaunchPlan &plan, const KnownSequences &known)
   Result<Buffers> buffers = placeBuffers(*placed.device, plan);
   if (!buffers.ok())
     return buffers.error();
-  if (Status status = writeKnown(*placed.device, known, *buffers); !status.ok())
+  if (Status status = writeContents(*placed.device, contents, *buffers); !status.ok())
     return status.error();
   Result<std::vector<manifest::Binding>> bindings = plan.bind(*buffers);
   if (!bindings.ok())

@@ -1,7 +1,8 @@
 // The launches of a plan with their tensors on a simulator of its own, ready to be timed but not verified.
 #pragma once
 
-#include "hocket/Attention/ForwardProblem.h"
+#include "ListedContents.h"
+
 #include "hocket/Attention/LaunchPlan.h"
 #include "hocket/Runtime/Device.h"
 #include "Simulator/GridTime.h"
@@ -11,12 +12,12 @@
 
 namespace hocket::run {
 
-/// Writes what is known of lists to where they are.
-Status writeKnown(runtime::Device &device, const attention::KnownSequences &known, const attention::Buffers &buffers);
+/// Writes contents to the buffers of those names.
+Status writeContents(runtime::Device &device, const Contents &contents, const attention::Buffers &buffers);
 
-/// The tensors hold zeros, but for lists whose content is known, and take no host memory until a kernel touches them.
+/// The tensors hold zeros where `contents` says nothing, and take no host memory until a kernel touches them.
 struct Placed {
-  static Result<Placed> make(const attention::LaunchPlan &plan, const attention::KnownSequences &known);
+  static Result<Placed> make(const attention::LaunchPlan &plan, const Contents &contents);
 
   struct Launch {
     std::shared_ptr<const attention::CompiledKernel> compiled;

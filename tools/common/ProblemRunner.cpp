@@ -25,6 +25,10 @@ withCodeObject(std::vector<attention::PlannedLaunch> launches, size_t changed,
   return launches;
 }
 
+std::vector<attention::PlannedLaunch> run::copyLaunches(const attention::LaunchPlan &plan) {
+  return {plan.launches().begin(), plan.launches().end()};
+}
+
 ProblemRunner run::runnerOf(std::vector<attention::PlannedLaunch> launches, size_t changed,
                             const attention::ForwardProblem &problem,
                             const attention::ForwardOptions &options) {

@@ -5,6 +5,7 @@
 #include "Verify/Attention/RunBackward.h"
 #include "Verify/Attention/RunForward.h"
 #include "Verify/Gemm/RunGemm.h"
+#include "hocket/Attention/LaunchPlan.h"
 
 #include <functional>
 
@@ -27,6 +28,9 @@ struct RunOutcome {
 /// Runs the problem with a code object's kernel.
 using ProblemRunner = std::function<Result<RunOutcome>(
     runtime::Device &, std::span<const std::byte> codeObject, const RunControls &)>;
+
+/// The launches of `plan`, to change one.
+std::vector<attention::PlannedLaunch> copyLaunches(const attention::LaunchPlan &plan);
 
 /// Runs `problem` as `options` say where the controls do not say otherwise. The code object is that
 /// of launch `changed` of `launches`.

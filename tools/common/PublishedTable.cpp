@@ -23,6 +23,9 @@ static constexpr StringRef kOptions = "options", kPass = "pass";
 /// What it may say, and how columns of figures end: microseconds, and the speed where no time is published.
 static constexpr StringRef kForward = "forward", kBackward = "backward", kTime = "_us", kSpeed = "_tflops";
 
+/// Columns for readers.
+static constexpr StringRef kRemarks[] = {"max_err", "note"};
+
 static Error badLine(StringRef name, size_t line, const std::string &what) {
   return invalidInput(name.str() + ":" + std::to_string(line) + ": " + what);
 }
@@ -49,8 +52,8 @@ static Result<Fields> splitLine(StringRef line) {
   }
 }
 
-/// The problem that options describe, of a forward or a backward.
-static Result<ListedProblem> problemOf(StringRef text, bool isBackward) {
+/// Fills in the problem that options describe, of a forward or a backward.
+static Status readOptions(StringRef text, bool isBackward, PublishedRow &row) {
   llvm::BumpPtrAllocator memory;
   llvm::StringSaver saver(memory);
   llvm::SmallVector<const char *> words;
@@ -61,18 +64,22 @@ static Result<ListedProblem> problemOf(StringRef text, bool isBackward) {
     return options.error();
   if (!*options)
     return invalidInput("'--help' is no problem");
-  auto read = [&]() -> Result<ListedProblem> {
-    if (isBackward) {
-      Result<attention::BackwardProblem> backward = readBackwardProblem(**options);
-      return backward.ok() ? Result<ListedProblem>(*std::move(backward)) : backward.error();
-    }
-    Result<attention::ForwardProblem> forward = readProblem(**options);
-    return forward.ok() ? Result<ListedProblem>(*std::move(forward)) : forward.error();
-  };
-  Result<ListedProblem> problem = read();
-  if (Status status = problem.ok() ? (*options)->refuseUnread("a problem of a list") : Status::success(); !status.ok())
-    return status.error();
-  return problem;
+  Result<ListMaking> making = readListMaking(**options);
+  if (!making.ok())
+    return making.error();
+  row.making = *std::move(making);
+  if (isBackward) {
+    Result<attention::BackwardProblem> backward = readBackwardProblem(**options);
+    if (!backward.ok())
+      return backward.error();
+    row.problem = *std::move(backward);
+    return (*options)->refuseUnread("a problem of a list");
+  }
+  Result<attention::ForwardProblem> forward = readProblem(**options);
+  if (!forward.ok())
+    return forward.error();
+  row.problem = *std::move(forward);
+  return (*options)->refuseUnread("a problem of a list");
 }
 
 namespace {
@@ -101,7 +108,7 @@ static Result<attention::ForwardProblem> readColumns(const Line &line) {
     if (line.count(name) == 0)
       *value = fallback;
   if (auto field = line.find("dtype"); field != line.end()) {
-    Result<DataType> dtype = parseDataType(field->second);
+    Result<ElementType> dtype = parseOperandType(field->second);
     if (!dtype.ok())
       return dtype.error();
     problem.dtype = *dtype;
@@ -115,18 +122,20 @@ static Result<attention::ForwardProblem> readColumns(const Line &line) {
   return problem;
 }
 
-static Result<ListedProblem> readListed(const Line &line) {
+static Status readListed(const Line &line, PublishedRow &row) {
   StringRef pass = fieldOf(line, kPass);
   if (line.count(kPass) != 0 && pass != kForward && pass != kBackward)
     return invalidInput("'" + pass.str() + "' in column 'pass' is neither 'forward' nor 'backward'");
   if (line.count(kOptions) != 0)
-    return problemOf(fieldOf(line, kOptions), pass == kBackward);
+    return readOptions(fieldOf(line, kOptions), pass == kBackward, row);
   Result<attention::ForwardProblem> forward = readColumns(line);
   if (!forward.ok())
     return forward.error();
   if (pass == kBackward)
-    return ListedProblem(attention::BackwardProblem{*std::move(forward)});
-  return ListedProblem(*std::move(forward));
+    row.problem = attention::BackwardProblem{*std::move(forward)};
+  else
+    row.problem = *std::move(forward);
+  return Status::success();
 }
 
 /// The number in a column of figures; nothing where the field is empty.
@@ -141,10 +150,10 @@ static Result<std::optional<double>> readFigure(const Line &line, const std::str
 }
 
 static Result<PublishedRow> readRow(const Line &line, unsigned number, const std::vector<std::string> &kernels) {
-  Result<ListedProblem> problem = readListed(line);
-  if (!problem.ok())
-    return problem.error();
-  PublishedRow row{number, *std::move(problem), {}};
+  PublishedRow row;
+  row.number = number;
+  if (Status status = readListed(line, row); !status.ok())
+    return status.error();
   if (Status status = validate(row.problem); !status.ok())
     return status.error();
   for (const std::string &kernel : kernels) {
@@ -168,18 +177,24 @@ static std::vector<std::string> kernelsOf(const Fields &columns) {
   return kernels;
 }
 
-/// A file of another kind, or a column that a slip of the pen would leave at its default.
+/// A file of another kind, or a column that nothing reads.
 static Status checkColumns(const Fields &columns) {
   static constexpr StringRef known[] = {"batch",    "seq_len",  "seq_q",      "seq_kv", "heads",
                                         "kv_heads", "head_dim", "head_dim_v", "dtype",  "mask", kOptions, kPass};
   for (StringRef column : columns) {
-    if (llvm::is_contained(known, column) || column.ends_with(kTime) || column.ends_with(kSpeed))
+    if (llvm::is_contained(known, column) || llvm::is_contained(kRemarks, column) || column.ends_with(kTime) ||
+        column.ends_with(kSpeed))
       continue;
     auto distance = [&](StringRef name) { return column.edit_distance(name); };
     StringRef nearest = *std::ranges::min_element(known, {}, distance);
     if (distance(nearest) <= 2)
       return invalidInput("there is no column '" + column.str() + "'; did you mean '" +
                           nearest.str() + "'?");
+    return invalidInput("there is no column '" + column.str() + "'; columns are " +
+                        llvm::join(std::begin(known), std::end(known), ", ") +
+                        ", figures of a kernel in NAME_us or NAME_tflops, and " +
+                        llvm::join(std::begin(kRemarks), std::end(kRemarks), " and ") +
+                        ", which are passed over; say anything else of a problem in 'options'");
   }
   if (llvm::is_contained(columns, kOptions)) {
     auto other = llvm::find_if(columns, [&](StringRef column) {

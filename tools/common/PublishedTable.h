@@ -2,12 +2,12 @@
 //
 // Lines that start with # are comments. The first other line names the columns: batch, seq_len (or
 // seq_q and seq_kv), heads, kv_heads, head_dim, head_dim_v, dtype, mask (causal or none), pass (forward or backward),
-// and for each kernel NAME_us, or NAME_tflops where there is no time; others are passed over. An empty field means: not
-// measured. Instead of all that describes a problem a column `options` may have the options of `hocket-run fmha-fwd`, of
+// and for each kernel NAME_us, or NAME_tflops where there is no time; max_err and note are passed over, others are
+// refused. An empty field means: not measured. Instead of all that describes a problem a column `options` may have the options of `hocket-run fmha-fwd`, of
 // a backward those of `fmha-bwd`; fields in quotes may have commas.
 #pragma once
 
-#include "ListedProblem.h"
+#include "ListedContents.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -20,6 +20,7 @@ namespace hocket::run {
 struct PublishedRow {
   unsigned number = 0; ///< of the data lines, from 1
   ListedProblem problem;
+  ListMaking making;
   std::map<std::string, double> microseconds; ///< by kernel, measured ones only
 };
 

@@ -20,6 +20,9 @@ Result<TimeRequest> TimeRequest::read(const Options &options, const TimeOptionId
   TimeRequest request;
   request.enabled = always || options.has(ids.time);
   request.wholeGrid = options.has(ids.grid);
+  request.vary = options.has(ids.vary);
+  if (request.vary && !request.wholeGrid)
+    return invalidInput("option '--time-vary' is of the whole grid and has no effect without '--time-grid'; add it");
   request.tracePath = options.string(ids.trace);
   request.picturePath = options.string(ids.picture);
   for (const auto &[id, name] :
@@ -107,6 +110,9 @@ Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
     textReport += sim::toText(*grid);
     predicted += grid->microseconds;
     grids.push_back(*std::move(grid));
+    if (vary)
+      if (Status status = addVaried(device, kernel, shape, kernarg, wanted); !status.ok())
+        return status;
   }
   if (launches.empty())
     if (Status status = draw(*run, found); !status.ok())
@@ -115,6 +121,23 @@ Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
   launches.push_back({*std::move(run), found, *lives});
   return Status::success();
 }
+
+Status TimeRequest::addVaried(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
+                              std::span<const std::byte> kernarg, const sim::TimingOptions &wanted) {
+  for (const sim::TimeVariation &variation : sim::timeVariations()) {
+    const std::string assignment = sim::assignmentOf(variation);
+    sim::TimingOptions changed = wanted;
+    if (Status status = changed.parameters.set(assignment); !status.ok())
+      return status;
+    Result<sim::GridTime> grid = sim::predictGrid(device, kernel, shape, kernarg, changed);
+    if (!grid.ok())
+      return grid.error();
+    varied.add(assignment, grid->microseconds);
+  }
+  return Status::success();
+}
+
+std::string TimeRequest::text() const { return textReport + varied.toText(predicted); }
 
 Status TimeRequest::draw(const sim::TimedRun &run, const sim::TimingSummary &found) const {
   if (!tracePath.empty())
@@ -144,6 +167,7 @@ void TimeRequest::writeMembers(llvm::json::OStream &out) const {
   if (grids.empty())
     return;
   out.attributeObject("grid", [&] { sim::writeMembers(out, grids.front()); });
+  varied.writeMembers(out, predicted);
   if (grids.size() == 1)
     return;
   out.attributeArray("further_grids", [&] {

@@ -5,6 +5,7 @@
 
 #include "Simulator/Budget.h"
 #include "Simulator/GridTime.h"
+#include "Simulator/VariedTimes.h"
 #include "Verify/KernelRun.h"
 #include "hocket/Manifest/Manifest.h"
 
@@ -12,7 +13,7 @@ namespace hocket::run {
 
 /// The options' numbers in the subcommand's own table.
 struct TimeOptionIds {
-  unsigned time, param, workgroup, trace, picture, grid;
+  unsigned time, param, workgroup, trace, picture, grid, vary;
 };
 
 /// A launch to be timed, and what came of it.
@@ -42,7 +43,7 @@ public:
   /// Microseconds predicted for the whole grid; 0: not asked for.
   double microseconds() const { return predicted; }
   /// The report; empty if nothing was timed.
-  const std::string &text() const { return textReport; }
+  std::string text() const;
   /// The members "time" and "grid" of a report, "further_times" and "further_grids" of further launches; none if nothing
   /// was timed.
   void writeMembers(llvm::json::OStream &out) const;
@@ -54,9 +55,14 @@ private:
               std::span<const std::byte> kernarg, const sim::TimingOptions &wanted,
               const sim::TimedRun &run) const;
 
-  bool enabled = false, wholeGrid = false, all = false;
+  /// Adds up what a launch takes under each variation.
+  Status addVaried(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
+                   std::span<const std::byte> kernarg, const sim::TimingOptions &wanted);
+
+  bool enabled = false, wholeGrid = false, all = false, vary = false;
   sim::TimingOptions options;
   double predicted = 0;
+  sim::VariedTimes varied; ///< of all launches; empty: not asked for
   std::string tracePath, picturePath, textReport;
   /// A launch that was timed.
   struct Launch {

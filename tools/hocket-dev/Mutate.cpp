@@ -467,10 +467,10 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
     if (Status status = checkOptions(**options); !status.ok())
       return status.error();
     once = std::move(said);
-    Result<FoundKernel> kernel = getKernel(**options, trials.front().problem);
-    if (!kernel.ok())
-      return kernel.error();
-    launches = kernel->launches();
+    Result<ForwardPlanPointer> plan = makeForwardPlan(**options, trials.front().problem);
+    if (!plan.ok())
+      return plan.error();
+    launches = copyLaunches(**plan);
     mutated = launch->value_or(0);
     if (mutated >= launches.size())
       return invalidInput(
@@ -533,7 +533,7 @@ readBackwards(const std::vector<std::vector<const char *>> &problems) {
       Result<std::shared_ptr<const BackwardPlan>> plan = makeBackwardPlan(**options, *problem);
       if (!plan.ok())
         return plan.error();
-      launches.assign((*plan)->launches().begin(), (*plan)->launches().end());
+      launches = copyLaunches(**plan);
       mutated = launch->value_or(0);
       if (mutated >= launches.size())
         return invalidInput("--launch is " + std::to_string(mutated + 1) + ", the backward has " +

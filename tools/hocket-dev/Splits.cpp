@@ -5,7 +5,7 @@
 // what the model says loses, and find most of what the best numbers gain (docs/SplitKV.md).
 #define HOCKET_OPTIONS_INC "SplitsOptions.inc"
 #include "DevSubcommands.h"
-#include "KernelFinder.h"
+#include "ToolPlanner.h"
 #include "OptionTable.h"
 #include "Output.h"
 #include "Placed.h"
@@ -70,18 +70,13 @@ static Result<std::vector<int64_t>> readNumbers(StringRef option, const std::str
 }
 
 /// The model's time for `problem` in `splits` slices; nothing if nothing splits it.
-static Result<std::optional<double>> predict(KernelFinder &finder, ForwardProblem problem,
+static Result<std::optional<double>> predict(ToolPlanner &planner, ForwardProblem problem, const Contents &contents,
                                              int64_t splits, KindCaches &caches) {
   problem.tuning.numSplits = splits;
-  Result<FoundKernel> found = finder.find("auto", problem);
-  if (!found.ok())
-    return found.error().kind == ErrorKind::Unsupported
-               ? Result<std::optional<double>>(std::nullopt)
-               : found.error();
-  auto plan = ForwardPlan::make(problem, found->launches());
+  Result<ForwardPlanPointer> plan = planner.plan("auto", problem);
   if (!plan.ok())
-    return plan.error();
-  Result<Placed> placed = Placed::make(**plan, problem.known);
+    return plan.error().kind == ErrorKind::Unsupported ? Result<std::optional<double>>(std::nullopt) : plan.error();
+  Result<Placed> placed = Placed::make(**plan, contents);
   if (!placed.ok())
     return placed.error();
   Result<sim::GridTime> grid = predictLaunches(*placed, {}, caches);
@@ -90,17 +85,21 @@ static Result<std::optional<double>> predict(KernelFinder &finder, ForwardProble
   return std::optional(grid->microseconds);
 }
 
-static Result<Line> runLine(KernelFinder &finder, const ChosenChip &chip,
-                            const ForwardProblem &problem, const std::vector<int64_t> &numbers,
+static Result<Line> runLine(ToolPlanner &planner, const PublishedRow &row, const std::vector<int64_t> &numbers,
                             KindCaches &caches) {
-  Result<SelectedKernels> selected = selectRegistered(problem, chip);
+  const ForwardProblem &problem = forwardOf(row.problem);
+  Result<Contents> contents = contentsOf(row.problem, row.making);
+  if (!contents.ok())
+    return contents.error();
+  const Planner &plans = planner.planner();
+  Result<SelectedKernels> selected = selectKernels(plans.registry(), problem, plans.target(), plans.computeUnits());
   if (!selected.ok())
     return selected.error();
   Line line{problem, selected->split, {}};
   std::set<int64_t> wanted(numbers.begin(), numbers.end());
   wanted.insert({1, line.choice.splits});
   for (int64_t splits : wanted) {
-    Result<std::optional<double>> time = predict(finder, problem, splits, caches);
+    Result<std::optional<double>> time = predict(planner, problem, *contents, splits, caches);
     if (!time.ok())
       return time.error();
     if (*time)
@@ -196,9 +195,9 @@ static Result<int> runSplits(const Options &options) {
   Result<ChosenChip> chip = chipNamed(options.string(OPT_arch, kArchitecture.str()));
   if (!chip.ok())
     return chip.error();
-  Result<KernelFinder> finder = KernelFinder::make({}, *chip);
-  if (!finder.ok())
-    return finder.error();
+  Result<ToolPlanner> planner = ToolPlanner::make({}, *chip);
+  if (!planner.ok())
+    return planner.error();
   KindCaches caches;
   std::vector<Line> lines;
   for (const PublishedRow &row : table->rows) {
@@ -206,7 +205,7 @@ static Result<int> runSplits(const Options &options) {
       continue;
     showProgress("line " + std::to_string(row.number),
                  double(row.number) / double(table->rows.size()));
-    Result<Line> line = runLine(*finder, *chip, forwardOf(row.problem), *numbers, caches);
+    Result<Line> line = runLine(*planner, row, *numbers, caches);
     if (!line.ok())
       return line.error();
     lines.push_back(*std::move(line));

@@ -12,8 +12,6 @@
 #include "Subcommands.h"
 
 #include "Manifest/Json.h"
-#include "hocket/Attention/ForwardPlan.h"
-#include "hocket/Attention/LaunchesInFront.h"
 #include "hocket/Runtime/File.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -93,10 +91,15 @@ Status Bench::readKernels(const Options &options) {
   Result<ChosenChip> chip = chipNamed(options.string(OPT_arch, kArchitecture.str()));
   if (!chip.ok())
     return chip.error();
-  Result<KernelFinder> made = KernelFinder::make({}, *chip);
+  Result<ToolPlanner> made = ToolPlanner::make({}, *chip);
   if (!made.ok())
     return made.error();
-  finder = *std::move(made);
+  planner = *std::move(made);
+  // Lists of work are made for a chip.
+  for (const PublishedRow &row : table.rows)
+    if (const std::string &wanted = row.making.architecture; !wanted.empty() && wanted != chip->architecture)
+      return invalidInput("line " + std::to_string(row.number) + " of the list is for " + wanted + ", this run for " +
+                          chip->architecture + "; give '--arch " + wanted + "', and the lines of that chip (--rows)");
   return Status::success();
 }
 
@@ -115,6 +118,9 @@ Status Bench::readMeasuring(const Options &options) {
   bool simulated = opened->device->kind() == "sim";
   if (!simulated || options.has(OPT_measure))
     device = opened->device;
+  if (device && options.has(OPT_vary))
+    return invalidInput("--vary varies predictions; it has no effect on measurements, leave it out or use "
+                        "'--device sim'");
   if (device && options.has(OPT_calibrate))
     return invalidInput("--calibrate fits predictions; it has no effect on measurements, leave it "
                         "out or use '--device sim'");
@@ -171,6 +177,7 @@ Result<Bench> Bench::read(const Options &options) {
   for (const std::string &assignment : options.strings(OPT_time_param))
     if (Status status = bench.timing.parameters.set(assignment); !status.ok())
       return status.error();
+  bench.vary = options.has(OPT_vary);
   bench.calibration.launch = bench.timing.parameters.launchMicroseconds;
   for (auto step :
        {&Bench::readTable, &Bench::readKernels, &Bench::readMeasuring, &Bench::readBaseline})
@@ -179,70 +186,72 @@ Result<Bench> Bench::read(const Options &options) {
   return std::move(bench);
 }
 
-/// `problem`, or the same with LSE if `kernel` writes it: published figures do not say whether LSE
-/// was written, and a kernel that has to gets room for it.
-static Result<attention::ForwardProblem> fitProblem(const attention::CompiledKernel &kernel,
-                                                    const attention::ForwardProblem &problem) {
-  manifest::Substitutes instead = tensorsInstead(problem);
-  Status status = checkRequirements(kernel.manifest, substitute(problemVariables(problem), instead));
-  if (status.ok())
-    return problem;
-  attention::ForwardProblem withLse = problem;
-  withLse.wantLse = true;
-  if (checkRequirements(kernel.manifest, substitute(problemVariables(withLse), instead)).ok())
-    return withLse;
-  return status.error();
-}
-
-Result<std::shared_ptr<const LaunchPlan>> Bench::planOf(const BenchKernel &kernel, ForwardProblem asked,
-                                                        BenchCell &cell) {
+Result<ForwardPlanPointer> Bench::planOf(const BenchKernel &kernel, ForwardProblem asked) {
   asked.tuning.numSplits = kernel.splits;
-  Result<FoundKernel> found = finder->find(kernel.choice, asked);
-  if (!found.ok())
-    return found.error();
-  Result<ForwardProblem> problem = fitProblem(*found->kernel, found->adapt(asked));
-  if (!problem.ok())
-    return problem.error();
-  cell.registered = found->registered;
-  cell.splits = std::max<int64_t>(problem->tuning.numSplits, 1);
-  auto plan = ForwardPlan::make(*problem, found->launches());
-  if (!plan.ok())
-    return plan.error();
-  return std::shared_ptr<const LaunchPlan>(*plan);
+  Result<ForwardPlanPointer> plan = planner->plan(kernel.choice, asked);
+  // Published figures do not say whether LSE was written; a compiled kernel that has to gets room for it.
+  bool isFile = StringRef(kernel.choice).contains(',');
+  if (plan.ok() || !isFile || asked.wantLse)
+    return plan;
+  asked.wantLse = true;
+  Result<ForwardPlanPointer> withLse = planner->plan(kernel.choice, asked);
+  return withLse.ok() ? withLse : plan;
 }
 
 Result<std::shared_ptr<const LaunchPlan>> Bench::planOf(const BenchKernel &kernel, const ListedProblem &asked,
                                                         BenchCell &cell) {
   const auto *backward = std::get_if<BackwardProblem>(&asked);
-  if (!backward)
-    return planOf(kernel, forwardOf(asked), cell);
-  if (kernel.splits > 1)
+  if (backward && kernel.splits > 1)
     return unsupported("a backward does not split keys; leave out the number of slices");
-  Result<std::vector<PlannedLaunch>> launches = finder->findBackward(kernel.choice, *backward);
-  if (!launches.ok())
-    return launches.error();
-  auto plan = BackwardPlan::make(*backward, *std::move(launches));
+  if (backward) {
+    Result<BackwardPlanPointer> plan = planner->plan(kernel.choice, *backward);
+    return plan.ok() ? Result<std::shared_ptr<const LaunchPlan>>(*plan) : plan.error();
+  }
+  Result<ForwardPlanPointer> plan = planOf(kernel, forwardOf(asked));
   if (!plan.ok())
     return plan.error();
+  cell.registered = (*plan)->attention().kernel;
+  cell.splits = std::max<int64_t>((*plan)->problem().tuning.numSplits, 1);
   return std::shared_ptr<const LaunchPlan>(*plan);
 }
 
-Status Bench::predict(BenchKernel &kernel, const LaunchPlan &plan, const ForwardProblem &problem, BenchCell &cell) {
-  Result<Placed> placed = Placed::make(plan, problem.known);
+Status Bench::predict(BenchKernel &kernel, const LaunchPlan &plan, const PublishedRow &row, const Contents &contents,
+                      BenchCell &cell) {
+  Result<Placed> placed = Placed::make(plan, contents);
   if (!placed.ok())
     return placed.error();
+  for (size_t i = 0; i != placed->launches.size(); ++i)
+    cell.launches.push_back({plan.launches()[i].kernel, placed->launches[i].kernel->info()});
   sim::TimingOptions options = timing;
-  options.uneven = problem.work.any();
-  Result<sim::GridTime> grid = predictLaunches(*placed, options, kernel.caches);
+  options.uneven = forwardOf(row.problem).work.any();
+  Result<sim::GridTime> grid = predictLaunches(*placed, options, kernel.caches[""]);
   if (!grid.ok())
     return grid.error();
   cell.grid = *std::move(grid);
+  return vary ? predictVaried(kernel, plan, contents, options, cell) : Status::success();
+}
+
+Status Bench::predictVaried(BenchKernel &kernel, const LaunchPlan &plan, const Contents &contents,
+                            const sim::TimingOptions &nominal, BenchCell &cell) {
+  for (const sim::TimeVariation &variation : sim::timeVariations()) {
+    const std::string assignment = sim::assignmentOf(variation);
+    sim::TimingOptions changed = nominal;
+    if (Status status = changed.parameters.set(assignment); !status.ok())
+      return status;
+    // Anew: samples of the prediction before have written to memory.
+    Result<Placed> placed = Placed::make(plan, contents);
+    if (!placed.ok())
+      return placed.error();
+    Result<sim::GridTime> grid = predictLaunches(*placed, changed, kernel.caches[assignment]);
+    if (!grid.ok())
+      return grid.error();
+    cell.varied.add(assignment, grid->executeMicroseconds);
+  }
   return Status::success();
 }
 
 Result<BenchCell> Bench::runOne(BenchKernel &kernel, const PublishedRow &row) {
   BenchCell cell;
-  const ForwardProblem &problem = forwardOf(row.problem);
   Result<std::shared_ptr<const LaunchPlan>> plan = planOf(kernel, row.problem, cell);
   if (!plan.ok()) {
     if (plan.error().kind != ErrorKind::Unsupported)
@@ -250,11 +259,14 @@ Result<BenchCell> Bench::runOne(BenchKernel &kernel, const PublishedRow &row) {
     cell.refusal = plan.error().message;
     return std::move(cell);
   }
+  Result<Contents> contents = contentsOf(row.problem, row.making);
+  if (!contents.ok())
+    return contents.error();
   if (!device) {
-    if (Status status = predict(kernel, **plan, problem, cell); !status.ok())
+    if (Status status = predict(kernel, **plan, row, *contents, cell); !status.ok())
       return status.error();
   } else {
-    Result<Measurement> measured = measurePlan(*device, **plan, problem.known, measuring);
+    Result<Measurement> measured = measurePlan(*device, **plan, *contents, measuring);
     if (!measured.ok())
       return measured.error();
     cell.measured = *measured;

@@ -3,13 +3,14 @@
 
 #include "BenchRatios.h"
 #include "Calibration.h"
-#include "KernelFinder.h"
 #include "Measure.h"
 #include "Options.h"
 #include "Placed.h"
 #include "PublishedTable.h"
+#include "ToolPlanner.h"
 
 #include "Simulator/GridTime.h"
+#include "Simulator/VariedTimes.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -25,7 +26,13 @@ struct BenchKernel {
   std::string name, choice;
   bool published = false; ///< a column of the file of measurements
   int64_t splits = 0;     ///< of split KV: 0 as the heuristic says
-  KindCaches caches;
+  std::map<std::string, KindCaches> caches; ///< by variation, "" for none
+};
+
+/// A launch of a plan: which kernel, and what it takes.
+struct BenchLaunch {
+  std::string kernel;
+  runtime::KernelInfo info;
 };
 
 /// What came of one kernel on one problem.
@@ -34,7 +41,9 @@ struct BenchCell {
   std::string refusal;    ///< why not
   std::string registered; ///< which registered kernel it was, if any
   int64_t splits = 1;     ///< slices of the keys
+  std::vector<BenchLaunch> launches; ///< of a prediction, in order
   sim::GridTime grid;     ///< predicted
+  sim::VariedTimes varied; ///< execution without launch overhead; empty: not asked for
   std::optional<Measurement> measured;
 };
 
@@ -66,14 +75,17 @@ private:
   /// The plan of `kernel` for what is asked for, and in `cell` what it is.
   Result<std::shared_ptr<const attention::LaunchPlan>> planOf(const BenchKernel &kernel, const ListedProblem &asked,
                                                               BenchCell &cell);
-  Result<std::shared_ptr<const attention::LaunchPlan>>
-  planOf(const BenchKernel &kernel, attention::ForwardProblem asked, BenchCell &cell);
-  Status predict(BenchKernel &kernel, const attention::LaunchPlan &plan, const attention::ForwardProblem &problem,
-                 BenchCell &cell);
+  Result<ForwardPlanPointer> planOf(const BenchKernel &kernel, attention::ForwardProblem asked);
+  Status predict(BenchKernel &kernel, const attention::LaunchPlan &plan, const PublishedRow &row,
+                 const Contents &contents, BenchCell &cell);
+  Status predictVaried(BenchKernel &kernel, const attention::LaunchPlan &plan, const Contents &contents,
+                       const sim::TimingOptions &nominal, BenchCell &cell);
   /// The prediction after calibration, or the median.
   double microseconds(const BenchCell &cell) const {
     return cell.measured ? cell.measured->median : calibration.apply(cell.grid.executeMicroseconds);
   }
+  /// What variations take, after calibration.
+  sim::VariedTimes varied(const BenchCell &cell) const;
   double tflops(const PublishedRow &row, const BenchCell &cell) const;
   std::optional<double> before(size_t row, size_t kernel) const;
   bool fits(const PublishedRow &row) const { return calibrateRows.count(row.number) != 0; }
@@ -91,10 +103,11 @@ private:
   std::string ratioFields(size_t row, size_t kernel) const;
   std::string meanFields(size_t kernel) const;
 
-  std::optional<KernelFinder> finder;
+  std::optional<ToolPlanner> planner;
   std::shared_ptr<runtime::Device> device; ///< to measure on; null: predict
   MeasureOptions measuring;
   sim::TimingOptions timing;
+  bool vary = false;
   PublishedTable table;
   std::vector<BenchKernel> kernels;
   std::set<unsigned> calibrateRows;

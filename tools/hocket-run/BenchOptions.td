@@ -12,6 +12,7 @@ defm repetitions : Value<"repetitions", "N", "Launches that are measured (defaul
 def measure : Switch<"measure", "Measure on the simulator too: host time, which says nothing about a GPU">;
 defm calibrate : Value<"calibrate", "N,N,...", "Lines to fit clock and launch overhead to; they count in no error (default: none)">;
 defm time_param : Value<"time-param", "KEY=VALUE", "Override a parameter of the cycle model; may be repeated">;
+def vary : Switch<"vary", "Predict under every variation of a doubtful parameter, too (docs/generated/TimeParameters.md), and show the range">;
 defm baseline : Value<"baseline", "FILE", "Compare with a run that was saved with --json">;
 defm max_slowdown : Value<"max-slowdown", "PERCENT", "Exit status 1 if a line is slower than in the --baseline by more than this">;
 defm csv : Value<"csv", "FILE", "Write a line for each problem and kernel there">;

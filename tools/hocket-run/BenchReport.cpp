@@ -1,6 +1,8 @@
 // A benchmark run as a table, JSON and CSV, and against a saved one.
 #include "Bench.h"
 
+#include "Verify/ReportParts.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -33,6 +35,10 @@ double Bench::tflops(const PublishedRow &row, const BenchCell &cell) const {
   return run::tflops(row.problem, microseconds(cell));
 }
 
+sim::VariedTimes Bench::varied(const BenchCell &cell) const {
+  return cell.varied.mapped([&](double time) { return calibration.apply(time); });
+}
+
 std::optional<double> Bench::before(size_t row, size_t kernel) const {
   auto found = baseline.find({describe(table.rows[row].problem), kernels[kernel].name});
   return found == baseline.end() ? std::nullopt : std::optional(found->second);
@@ -63,6 +69,10 @@ std::string Bench::fieldText(size_t row, size_t kernel) const {
                   100 * (time / table.rows[row].microseconds.at(kernels[kernel].name) - 1));
   else
     out << format("predicted %.1f", time);
+  if (!cell.varied.empty()) {
+    auto [best, worst] = varied(cell).range(time);
+    out << format(" (%.1f to %.1f)", best, worst);
+  }
   if (forwardOf(table.rows[row].problem).lists.any())
     out << format(" %.3g tokens/s", tokensPerSecond(table.rows[row].problem, time));
   if (!kernels[kernel].published)
@@ -147,10 +157,18 @@ void Bench::writeCell(json::OStream &out, size_t row, size_t kernel) const {
     return;
   }
   out.attribute("predicted_us", microseconds(cell));
+  varied(cell).writeMembers(out, microseconds(cell));
   out.attribute("cycles", cell.grid.cycles);
   out.attribute("clock_ghz", cell.grid.clock);
   out.attribute("l2_hits", cell.grid.l2Hits);
   out.attribute("resident_workgroups", cell.grid.resident);
+  out.attributeArray("launches", [&] {
+    for (const BenchLaunch &launch : cell.launches)
+      out.object([&] {
+        out.attribute("kernel", launch.kernel);
+        verify::writeRegisters(out, launch.info);
+      });
+  });
   sim::writeKinds(out, cell.grid);
 }
 

@@ -1,7 +1,7 @@
 // hocket-run compare A B: two kernels on the same problem, executed, verified and timed in one run,
 // side by side.
 #include "ForwardOptions.h"
-#include "KernelFinder.h"
+#include "ToolPlanner.h"
 #include "Output.h"
 #include "Subcommands.h"
 
@@ -40,15 +40,15 @@ struct ComparedFigure {
 };
 } // namespace
 
-static Result<Side> runSide(KernelFinder &finder, const std::string &choice,
+static Result<Side> runSide(ToolPlanner &planner, const std::string &choice,
                             const ForwardProblem &problem, ForwardOptions options,
                             const std::string &deviceName, const TimeRequest &time) {
   Side side;
   side.choice = choice;
   showProgress("running " + choice, 0);
-  Result<FoundKernel> found = finder.find(choice, problem);
-  if (!found.ok())
-    return found.error();
+  Result<ForwardPlanPointer> plan = planner.plan(choice, problem);
+  if (!plan.ok())
+    return plan.error();
   // Of its own, so that neither finds what the other left in memory.
   Result<runtime::OpenedDevice> opened = openDevice(deviceName);
   if (!opened.ok())
@@ -61,7 +61,7 @@ static Result<Side> runSide(KernelFinder &finder, const std::string &choice,
   options.verifyInspected = time.timesAll();
   options.inspect = [&](runtime::Kernel &launched, const manifest::Binding &binding) -> Status {
     sim::TimingOptions timing = time.timing(binding.shape.grid);
-    timing.clusters = verify::clustersOf(found->kernel->manifest);
+    timing.clusters = verify::clustersOf((*plan)->attention().compiled->manifest);
     Result<sim::TimedRun> run =
         sim::timeWorkgroups(device, launched, binding.shape, binding.kernarg, timing);
     if (!run.ok())
@@ -81,7 +81,7 @@ static Result<Side> runSide(KernelFinder &finder, const std::string &choice,
     return Status::success();
   };
   Result<ForwardReport> report =
-      runForward(device, found->launches(), found->adapt(problem), options);
+      runForward(device, (*plan)->launches(), (*plan)->problem(), options);
   if (!report.ok())
     return report.error();
   side.failures = report->failures;
@@ -238,12 +238,12 @@ Result<int> run::compareCommand(llvm::ArrayRef<const char *> args) {
   const std::string json = jsonPath(**options);
   if (Status status = (*options)->refuseUnread(); !status.ok())
     return status.error();
-  Result<KernelFinder> finder = KernelFinder::make(directories, *chip);
-  if (!finder.ok())
-    return finder.error();
+  Result<ToolPlanner> planner = ToolPlanner::make(directories, *chip);
+  if (!planner.ok())
+    return planner.error();
   std::vector<Side> sides;
   for (const std::string &choice : choices) {
-    Result<Side> side = runSide(*finder, choice, *problem, *forward, device, *time);
+    Result<Side> side = runSide(*planner, choice, *problem, *forward, device, *time);
     if (!side.ok())
       return side.error();
     sides.push_back(*std::move(side));

@@ -1,5 +1,6 @@
 // hocket-run fmha-bwd: the gradients of an attention forward, compiled in process, run and verified.
 #include "BackwardRequest.h"
+#include "Explain.h"
 #include "ForwardOptions.h"
 #include "ListedProblem.h"
 #include "Output.h"
@@ -26,10 +27,10 @@ static Status saveBackward(const std::string &directory, const BackwardProblem &
   for (const auto &[name, values] :
        {std::pair("do", &inputs.dO), std::pair("dq", &outputs.dq), std::pair("dk", &outputs.dk),
         std::pair("dv", &outputs.dv)})
-    if (Status status = saveHeads(directory, problem.forward, problem.tensor(name), *values); !status.ok())
+    if (Status status = saveHeads(directory, problem.forward, problem.tensor(name), values->bytes()); !status.ok())
       return status;
   for (const auto &[name, values] : outputs.others)
-    if (Status status = saveWhole(directory, problem.tensor("d_" + name), values); !status.ok())
+    if (Status status = saveWhole(directory, problem.tensor("d_" + name), values.bytes()); !status.ok())
       return status;
   return Status::success();
 }
@@ -39,13 +40,8 @@ static Result<int> runBackwardProblem(const Options &options) {
   if (!read.ok())
     return read.error();
   const BackwardProblem &problem = *read;
-  if (wantsExplanation(options)) {
-    Result<std::string> text = explainBackward(options, problem);
-    if (!text.ok())
-      return text.error();
-    llvm::outs() << *text;
-    return exitRight;
-  }
+  if (wantsExplanation(options))
+    return explainBackward(options, problem);
   Result<BackwardOptions> run = readBackwardOptions(options);
   if (!run.ok())
     return run.error();

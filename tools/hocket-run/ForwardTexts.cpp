@@ -28,10 +28,11 @@ static Result<std::string> complete(const std::string &text, const std::string &
   return command + "\n" + compilation->output;
 }
 
-/// The text of the kernel that computes attention, as `found` was compiled.
-static Result<std::string> textOfAttention(const Options &options, const FoundKernel &found,
-                                           const ForwardProblem &problem, const std::string &name) {
-  if (found.registered.empty()) {
+/// The text of the kernel that computes attention, as that of `plan` was compiled.
+static Result<std::string> textOfAttention(const Options &options, const ForwardPlan &plan, const std::string &name) {
+  const ForwardProblem &problem = plan.problem();
+  const std::string &registered = plan.attention().kernel;
+  if (registered.empty()) {
     Result<std::optional<CompileOptions>> given = readCompileOptions(options);
     if (!given.ok())
       return given.error();
@@ -40,7 +41,7 @@ static Result<std::string> textOfAttention(const Options &options, const FoundKe
   const Result<KernelRegistry> &registry = KernelRegistry::shipped();
   if (!registry.ok())
     return internalError(registry.error().message);
-  Result<const KernelEntry *> entry = registry->find(found.registered);
+  Result<const KernelEntry *> entry = registry->find(registered);
   if (!entry.ok())
     return entry.error();
   KernelVariant variant = variantOf(**entry, problem);
@@ -50,12 +51,12 @@ static Result<std::string> textOfAttention(const Options &options, const FoundKe
   return complete(jit::describeVariant(**entry, variant), name, *chosen);
 }
 
-static Result<std::vector<DescribedKernel>> textsOf(const Options &options, const FoundKernel &found,
-                                                    const ForwardProblem &problem) {
+static Result<std::vector<DescribedKernel>> textsOf(const Options &options, const ForwardPlan &plan) {
+  const ForwardProblem &problem = plan.problem();
   ForwardSemantics semantics = problem.semantics();
   std::vector<DescribedKernel> kernels = kernelsInFront(semantics, architecture(options));
   std::string name = "fmha_fwd_" + semantics.kernelSuffix();
-  Result<std::string> attention = textOfAttention(options, found, problem, name);
+  Result<std::string> attention = textOfAttention(options, plan, name);
   if (!attention.ok())
     return attention.error();
   kernels.push_back({name, ""});
@@ -81,14 +82,14 @@ Result<int> run::writeForwardTexts(const std::string &directory, const Options &
     return status.error();
   if (Status status = checkOptions(options, options.name() + " --texts"); !status.ok())
     return status.error();
-  Result<FoundKernel> found = getKernel(options, problem);
+  Result<ForwardPlanPointer> plan = makeForwardPlan(options, problem);
   clearProgress();
-  if (!found.ok())
-    return found.error();
-  if (found->kernel->origin == KernelOrigin::File)
+  if (!plan.ok())
+    return plan.error();
+  if ((*plan)->attention().compiled->origin == KernelOrigin::File)
     return invalidInput("--texts writes what kernels are compiled from, which a code object does not say; leave it or "
                         "the code object out");
-  Result<std::vector<DescribedKernel>> kernels = textsOf(options, *found, found->adapt(problem));
+  Result<std::vector<DescribedKernel>> kernels = textsOf(options, **plan);
   if (!kernels.ok())
     return kernels.error();
   if (std::error_code error = llvm::sys::fs::create_directories(directory))

@@ -1,9 +1,9 @@
 // hocket-run info: what a code object says about itself, and a manifest about its kernel.
 #define HOCKET_OPTIONS_INC "InfoOptions.inc"
-#include "KernelFinder.h"
 #include "OptionTable.h"
 #include "Output.h"
 #include "Subcommands.h"
+#include "ToolPlanner.h"
 
 #include "hocket/Manifest/NamedArguments.h"
 #include "hocket/Runtime/CodeObjectInfo.h"

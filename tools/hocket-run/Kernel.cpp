@@ -4,7 +4,7 @@
 // manifest calls tensors and scalars comes from the command line; everything else follows from the
 // tensors' shapes.
 #define HOCKET_OPTIONS_INC "KernelOptions.inc"
-#include "KernelFinder.h"
+#include "ToolPlanner.h"
 #include "OptionTable.h"
 #include "Output.h"
 #include "RunNamed.h"
@@ -127,11 +127,11 @@ static Status checkTypes(const manifest::Manifest &manifest,
   for (const manifest::TensorInfo &info : manifest.tensors)
     for (const KernelTensor &tensor : tensors)
       if (tensor.name == info.name && info.dtype &&
-          !manifest::areCompatible(*info.dtype, tensor.initial.dtype))
+          !areCompatible(*info.dtype, tensor.initial.dtype))
         return invalidInput(
             "tensor '" + tensor.name + "' has elements of " +
-            std::string(manifest::toString(tensor.initial.dtype)) + ", kernel '" + manifest.kernel +
-            "' takes " + std::string(manifest::toString(*info.dtype)) +
+            std::string(toString(tensor.initial.dtype)) + ", kernel '" + manifest.kernel +
+            "' takes " + std::string(toString(*info.dtype)) +
             "; ':TYPE' behind a file's name rounds floats, or takes integers for their bits");
   return Status::success();
 }
@@ -189,7 +189,7 @@ static void writeVerdict(json::OStream &out, const KernelTensor &tensor, const C
 
 static void writeTensor(json::OStream &out, const KernelTensor &tensor, const Verdict *verdict) {
   out.attribute("name", tensor.name);
-  out.attribute("dtype", StringRef(manifest::toString(tensor.initial.dtype)));
+  out.attribute("dtype", StringRef(toString(tensor.initial.dtype)));
   out.attributeArray("shape", [&] {
     for (int64_t extent : tensor.initial.shape)
       out.value(extent);
@@ -238,6 +238,23 @@ static Status saveResults(const NamedReport &report, const std::vector<KernelTen
   return Status::success();
 }
 
+/// --no-launch, and what it leaves without a meaning.
+static Status readNoLaunch(const Options &options, const std::vector<KernelTensor> &tensors, verify::RunOptions &run) {
+  if (!options.has(OPT_no_launch))
+    return Status::success();
+  if (!options.has(OPT_time))
+    return invalidInput("--no-launch leaves nothing to do without '--time'; add it");
+  for (auto [id, name] : {std::pair(OPT_check, "check"), std::pair(OPT_interleavings, "interleavings")})
+    if (options.has(id))
+      return invalidInput("--" + std::string(name) + " is of a launch, and --no-launch has none; leave one of them out");
+  for (const KernelTensor &tensor : tensors)
+    if (!tensor.saveTo.empty() || !tensor.expectedFile.empty())
+      return invalidInput("tensor '" + tensor.name + "' is to be " + (tensor.saveTo.empty() ? "compared" : "saved") +
+                          " after a launch, and --no-launch has none; give it by --random, or leave that out");
+  run.launches = false;
+  return Status::success();
+}
+
 static Result<int> runKernel(const Options &options) {
   Result<std::string> file = options.onlyInput("kernel file");
   if (!file.ok())
@@ -251,7 +268,7 @@ static Result<int> runKernel(const Options &options) {
     return status.error();
   Result<TimeRequest> time =
       TimeRequest::read(options, {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace,
-                                  OPT_picture, OPT_time_grid});
+                                  OPT_picture, OPT_time_grid, OPT_time_vary});
   if (!time.ok())
     return time.error();
   Result<manifest::Variables> scalars = readScalars(options.strings(OPT_scalar));
@@ -263,6 +280,8 @@ static Result<int> runKernel(const Options &options) {
        options.strings(OPT_expect), options.strings(OPT_tolerance), runOptions->seed});
   if (!tensors.ok())
     return tensors.error();
+  if (Status status = readNoLaunch(options, *tensors, *runOptions); !status.ok())
+    return status.error();
   Result<Kernel> kernel = getKernel(options, *file);
   if (!kernel.ok())
     return kernel.error();

@@ -15,7 +15,6 @@
 using namespace hocket;
 using namespace hocket::run;
 using llvm::StringRef;
-using manifest::ElementType;
 
 static Error badOption(StringRef option, StringRef value, const std::string &wanted) {
   return invalidInput("option '--" + option.str() + "' has the value '" + value.str() +
@@ -23,11 +22,11 @@ static Error badOption(StringRef option, StringRef value, const std::string &wan
 }
 
 static Result<ElementType> parseType(StringRef option, StringRef value, StringRef name) {
-  if (std::optional<ElementType> type = manifest::parseElementType(name))
+  if (std::optional<ElementType> type = parseElementType(name))
     return *type;
   return badOption(option, value,
                    "a type as in 'bf16' in place of '" + name.str() + "'; known are " +
-                       manifest::elementTypeNames());
+                       elementTypeNames());
 }
 
 /// "128x64": extents.
@@ -166,7 +165,7 @@ static Status addStrides(std::vector<KernelTensor> &tensors, const TensorTexts &
       return invalidInput("option '--strides' is given twice for tensor '" + tensor.name + "'");
     if (strides->size() != shape.size())
       return refuse("are " + std::to_string(strides->size()) + ", one for each dimension is wanted");
-    const int64_t bytes = manifest::sizeInBytes(tensor.initial.dtype);
+    const int64_t bytes = bytesOf(tensor.initial.dtype);
     int64_t reach = 0;
     for (auto [extent, stride] : llvm::zip_equal(shape, *strides)) {
       if (stride > largest / std::max<int64_t>(extent, 1))
@@ -186,7 +185,7 @@ static Status addStrides(std::vector<KernelTensor> &tensors, const TensorTexts &
 
 TensorRows run::rowsOf(const KernelTensor &tensor) {
   const std::vector<int64_t> &shape = tensor.initial.shape;
-  const uint64_t elementBytes = manifest::sizeInBytes(tensor.initial.dtype);
+  const uint64_t elementBytes = bytesOf(tensor.initial.dtype);
   TensorRows rows = {{0}, tensor.initial.data.size()};
   if (tensor.strides.empty() || shape.empty())
     return rows;
@@ -227,9 +226,8 @@ static Status addSaves(std::vector<KernelTensor> &tensors, const TensorTexts &te
 
 /// Whether unsigned integers of the file can only be the bits of a type that numpy does not have.
 static bool areBitsOf(ElementType file, ElementType tensor) {
-  return (file == ElementType::U16 && tensor == ElementType::BF16) ||
-         (file == ElementType::U8 &&
-          (tensor == ElementType::F8E4M3 || tensor == ElementType::F8E5M2));
+  const ElementTypeInfo &info = infoOf(tensor);
+  return info.kind != ElementKind::Int && info.numpy == infoOf(file).numpy && infoOf(file).kind == ElementKind::Int;
 }
 
 static Status addExpectations(std::vector<KernelTensor> &tensors, const TensorTexts &texts) {
@@ -252,9 +250,9 @@ static Status addExpectations(std::vector<KernelTensor> &tensors, const TensorTe
     // What numpy has no type for is saved as bits, which nobody means as integers.
     if (areBitsOf(array->dtype, tensor.initial.dtype))
       return invalidInput("'" + file.str() + "' has elements of " +
-                          std::string(manifest::toString(array->dtype)) + ", tensor '" +
+                          std::string(toString(array->dtype)) + ", tensor '" +
                           tensor.name + "' is " + describe(tensor.initial) + "; write '" +
-                          file.str() + ":" + std::string(manifest::toString(tensor.initial.dtype)) +
+                          file.str() + ":" + std::string(toString(tensor.initial.dtype)) +
                           "' to take them for its bits");
     tensor.expected = *std::move(array);
     tensor.expectedFile = file.str();
@@ -326,7 +324,7 @@ std::string run::describe(const Array &array) {
   std::string text;
   for (int64_t extent : array.shape)
     text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return (text.empty() ? "one" : text) + " " + std::string(manifest::toString(array.dtype));
+  return (text.empty() ? "one" : text) + " " + std::string(toString(array.dtype));
 }
 
 std::string run::showNumber(double value) {

@@ -46,13 +46,13 @@ private:
 } // namespace
 
 Result<Measurement> run::measurePlan(runtime::Device &device, const LaunchPlan &plan,
-                                     const KnownSequences &known, const MeasureOptions &options) {
+                                     const Contents &contents, const MeasureOptions &options) {
   Memory memory(device);
   Buffers buffers;
   for (const BufferNeed &need : plan.buffers())
     if (Status status = memory.place(buffers[need.name], need.bytes); !status.ok())
       return status.error();
-  if (Status status = writeKnown(device, known, buffers); !status.ok())
+  if (Status status = writeContents(device, contents, buffers); !status.ok())
     return status.error();
   std::vector<double> times;
   for (unsigned i = 0; i < options.warmup + options.repetitions; ++i) {

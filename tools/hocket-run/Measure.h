@@ -1,7 +1,8 @@
 // Launches timed by the device: warm-up, repetitions, median and spread.
 #pragma once
 
-#include "hocket/Attention/ForwardProblem.h"
+#include "ListedContents.h"
+
 #include "hocket/Attention/LaunchPlan.h"
 #include "hocket/Runtime/Device.h"
 
@@ -21,9 +22,9 @@ struct Measurement {
 /// The order statistics of `times`, which must not be empty.
 Measurement summarize(std::vector<double> times);
 
-/// Runs `plan` with tensors of zeros, but for lists whose content is known. Device time on HIP; host time elsewhere,
-/// which says nothing about a GPU.
+/// Runs `plan` with tensors of zeros where `contents` says nothing. Device time on HIP; host time elsewhere, which says
+/// nothing about a GPU.
 Result<Measurement> measurePlan(runtime::Device &device, const attention::LaunchPlan &plan,
-                                const attention::KnownSequences &known, const MeasureOptions &options);
+                                const Contents &contents, const MeasureOptions &options);
 
 } // namespace hocket::run

@@ -147,10 +147,12 @@ Result<NamedReport> NamedRun::run(std::span<const std::byte> codeObject) {
   if (Status status = place(*bytes); !status.ok())
     return status.error();
   auto launchAnother = [&](uint64_t seed, bool first) { return launchOnce(seed, first); };
-  if (Status status = launchAll(launchAnother); !status.ok())
-    return status.error();
-  if (!faulted)
-    judge();
+  if (options.launches) {
+    if (Status status = launchAll(launchAnother); !status.ok())
+      return status.error();
+    if (!faulted)
+      judge();
+  }
   // What is timed starts from the same values as the launches.
   if (options.inspect)
     if (Status status = upload(); !status.ok())

@@ -15,23 +15,6 @@
 using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
-using manifest::ElementType;
-
-static ElementType elementTypeOf(DataType type) {
-  switch (type) {
-  case DataType::BF16:
-    return ElementType::BF16;
-  case DataType::FP16:
-    return ElementType::F16;
-  case DataType::F32:
-    return ElementType::F32;
-  case DataType::I32:
-    return ElementType::I32;
-  case DataType::I8:
-    return ElementType::I8;
-  }
-  return ElementType::U8;
-}
 
 /// Rows in the order of `RowNumbers` at their places in a tensor that is dense; what no sequence uses is zero.
 static std::vector<std::byte> atTheirPlaces(ForwardProblem problem, const manifest::TensorSpec &dense,
@@ -48,23 +31,24 @@ static std::vector<std::byte> atTheirPlaces(ForwardProblem problem, const manife
 }
 
 /// Rows of heads as [batch, sequence, head, dim], of packed tensors without the batch.
-static Array headsInside(const ForwardProblem &problem, manifest::TensorSpec tensor, std::span<const uint16_t> values) {
+static Array headsInside(const ForwardProblem &problem, manifest::TensorSpec tensor,
+                         std::span<const std::byte> rows) {
   size_t last = tensor.dimensions.size() - 1; // head and sequence are the last two
   int64_t heads = tensor.dimensions[last - 1].extent, sequence = tensor.dimensions[last].extent;
   int64_t dim = tensor.rowElements;
   tensor.dimensions[last].stride = heads * dim, tensor.dimensions[last - 1].stride = dim;
-  Array array{elementTypeOf(tensor.type), {sequence, heads, dim}, {}};
+  Array array{tensor.type, {sequence, heads, dim}, {}};
   if (last == 2) {
     tensor.dimensions[0].stride = sequence * heads * dim;
     array.shape.insert(array.shape.begin(), tensor.dimensions[0].extent);
   }
-  array.data = atTheirPlaces(problem, tensor, std::as_bytes(values));
+  array.data = atTheirPlaces(problem, tensor, rows);
   return array;
 }
 
 /// What is captured, and LSE, as they lie.
 static Array asItLies(const manifest::TensorSpec &tensor, std::span<const std::byte> bytes) {
-  Array array{elementTypeOf(tensor.type), {}, {bytes.begin(), bytes.end()}};
+  Array array{tensor.type, {}, {bytes.begin(), bytes.end()}};
   for (const manifest::TensorDimension &dimension : tensor.dimensions)
     array.shape.push_back(dimension.extent);
   array.shape.push_back(tensor.rowElements);
@@ -79,7 +63,7 @@ static Array captured(const ForwardProblem &problem, const std::string &name, st
   auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto &tensor) { return tensor.name == name; });
   if (name != "k_new" && name != "v_new" && name != "q_rotated")
     return asItLies(*found, bytes);
-  return headsInside(problem, *found, {reinterpret_cast<const uint16_t *>(bytes.data()), bytes.size() / sizeof(uint16_t)});
+  return headsInside(problem, *found, bytes);
 }
 
 /// The random byte of every element, whether it is seen or not.
@@ -103,7 +87,7 @@ static std::string problemJson(const ForwardProblem &problem) {
   llvm::json::OStream out(stream, 2);
   out.object([&] {
     out.attribute("problem", problem.describe());
-    out.attribute("dtype", llvm::StringRef(toString(problem.dtype)));
+    out.attribute("dtype", llvm::StringRef(optionName(problem.dtype)));
     out.attribute("mask", llvm::StringRef(problem.visibility.name()));
     out.attribute("scale", problem.effectiveScale());
     out.attribute("lse", problem.wantLse);
@@ -136,8 +120,8 @@ static std::string problemJson(const ForwardProblem &problem) {
 }
 
 Status run::saveHeads(const std::string &directory, const ForwardProblem &problem,
-                      const manifest::TensorSpec &tensor, std::span<const uint16_t> values) {
-  return writeNpy(directory + "/" + tensor.name + ".npy", headsInside(problem, tensor, values));
+                      const manifest::TensorSpec &tensor, std::span<const std::byte> rows) {
+  return writeNpy(directory + "/" + tensor.name + ".npy", headsInside(problem, tensor, rows));
 }
 
 Status run::saveWhole(const std::string &directory, const manifest::TensorSpec &tensor,
@@ -168,7 +152,7 @@ Status run::saveForward(const std::string &directory, const ForwardProblem &prob
   for (const auto &[name, values] :
        {std::pair("q", &inputs.q), std::pair("k", &inputs.k), std::pair("v", &inputs.v),
         std::pair("o", &outputs.o)})
-    if (Status status = saveHeads(directory, problem, problem.tensor(name), *values); !status.ok())
+    if (Status status = saveHeads(directory, problem, problem.tensor(name), values->bytes()); !status.ok())
       return status;
   if (problem.wantLse)
     if (Status status = write("lse", logSums(problem, outputs.lse)); !status.ok())

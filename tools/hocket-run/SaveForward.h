@@ -15,7 +15,7 @@ Status saveForward(const std::string &directory, const attention::ForwardProblem
 
 /// Writes the heads of one tensor, rows in the order of `RowNumbers`, as those of `saveForward` are.
 Status saveHeads(const std::string &directory, const attention::ForwardProblem &problem,
-                 const manifest::TensorSpec &tensor, std::span<const uint16_t> values);
+                 const manifest::TensorSpec &tensor, std::span<const std::byte> rows);
 /// Writes a tensor with its own extents.
 Status saveWhole(const std::string &directory, const manifest::TensorSpec &tensor,
                  std::span<const std::byte> bytes);

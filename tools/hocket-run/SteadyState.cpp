@@ -224,11 +224,11 @@ static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const cha
     return status.error();
   if (!isSimulator(request.device))
     return std::optional(std::move(request)); // refused before anything is compiled
-  Result<FoundKernel> found = getKernel(**options, *problem);
-  if (!found.ok())
-    return found.error();
-  request.kernel = *found->kernel;
-  request.run = runnerOf(found->launches(), found->inFront.size(), *problem, *forward);
+  Result<ForwardPlanPointer> plan = makeForwardPlan(**options, *problem);
+  if (!plan.ok())
+    return plan.error();
+  request.kernel = *(*plan)->attention().compiled;
+  request.run = runnerOf(copyLaunches(**plan), (*plan)->attentionNumber(), (*plan)->problem(), *forward);
   return std::optional(std::move(request));
 }
 
@@ -267,7 +267,7 @@ static Result<std::optional<SteadyRequest>> readBackward(llvm::ArrayRef<const ch
   Result<std::shared_ptr<const BackwardPlan>> plan = makeBackwardPlan(**options, *problem);
   if (!plan.ok())
     return plan.error();
-  std::vector<PlannedLaunch> launches((*plan)->launches().begin(), (*plan)->launches().end());
+  std::vector<PlannedLaunch> launches = copyLaunches(**plan);
   const size_t number = named->value_or(firstLoop(launches));
   if (number >= launches.size())
     return invalidInput("--launch is " + std::to_string(number + 1) + ", the backward has " +

@@ -5,7 +5,7 @@
 #include "Output.h"
 #include "Subcommands.h"
 
-#include "Simulator/TimeParameters.h"
+#include "Grid/TimeParameters.h"
 #include "Target/Arch/ArchInfo.h"
 
 #include "llvm/Support/Format.h"

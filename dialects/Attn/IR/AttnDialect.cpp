@@ -1,11 +1,14 @@
 // Registration and verifiers of the attn dialect.
 #include "Attn/IR/Attn.h"
 
+#include "IR/ElementTypes.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace hocket;
 using namespace hocket::attn;
 
 #include "Attn/IR/AttnDialect.cpp.inc"
@@ -92,6 +95,63 @@ static void printVisibility(OpAsmPrinter &printer, Operation *, VisibilityAttr a
   printVisibilityName(printer, attr);
 }
 
+/// Tensors of an attention that have element types.
+static constexpr StringLiteral kTypedTensors[] = {"q", "k", "v", "o"};
+
+/// `bf16`, or `q = bf16, k = f16`: a type for all, or for those that are listed and Q's for the others. What has Q's is
+/// not listed in `types`.
+static ParseResult parseElementTypes(OpAsmParser &parser, TypeAttr &element, DictionaryAttr &types) {
+  SmallVector<StringRef> names(std::begin(kTypedTensors), std::end(kTypedTensors));
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef name;
+  if (failed(parser.parseOptionalKeyword(&name, names))) {
+    Type type;
+    if (parser.parseType(type))
+      return failure();
+    element = TypeAttr::get(type);
+    return success();
+  }
+  NamedAttrList listed;
+  do {
+    Type type;
+    SMLoc nameLoc = parser.getCurrentLocation();
+    if (name.empty() && failed(parser.parseOptionalKeyword(&name, names)))
+      return parser.emitError(nameLoc) << "expected a tensor: q, k, v or o";
+    if (parser.parseEqual() || parser.parseType(type))
+      return failure();
+    if (listed.get(name))
+      return parser.emitError(nameLoc) << "'" << name << "' is listed twice";
+    listed.append(name, TypeAttr::get(type));
+    name = {};
+  } while (succeeded(parser.parseOptionalComma()));
+  element = dyn_cast_if_present<TypeAttr>(listed.get("q"));
+  if (!element)
+    return parser.emitError(loc) << "'q' is not listed, whose type the others have where they are left out";
+  for (StringRef tensor : names)
+    if (listed.get(tensor) == element)
+      listed.erase(tensor);
+  if (!listed.empty())
+    types = listed.getDictionary(parser.getContext());
+  return success();
+}
+
+static void printElementTypes(OpAsmPrinter &printer, Operation *, TypeAttr element, DictionaryAttr types) {
+  if (!types) {
+    printer << element.getValue();
+    return;
+  }
+  printer << "q = " << element.getValue();
+  for (StringRef tensor : kTypedTensors)
+    if (auto type = types.getAs<TypeAttr>(tensor))
+      printer << ", " << tensor << " = " << type.getValue();
+}
+
+Type ForwardOp::getTensorType(StringRef name) {
+  std::optional<DictionaryAttr> types = getTensorTypes();
+  auto own = types ? types->getAs<TypeAttr>(name) : TypeAttr();
+  return own ? own.getValue() : getElementType();
+}
+
 /// `@a, @b`.
 static ParseResult parseSymbols(OpAsmParser &parser, ArrayAttr &symbols) {
   SmallVector<Attribute> list;
@@ -125,10 +185,30 @@ void AttnDialect::initialize() {
       >();
 }
 
-static LogicalResult verifyElement(Operation *op, Type element) {
-  if (element.isBF16() || element.isF16())
+/// The element type of all tensors, or of `tensor`.
+static LogicalResult verifyElement(Operation *op, Type element, StringRef tensor = {}) {
+  std::optional<ElementType> type = asElementType(element);
+  if (type && isOperandType(*type))
     return success();
-  return op->emitOpError() << "element type " << element << " is not supported, use bf16 or f16";
+  InFlightDiagnostic error = op->emitOpError() << "element type " << element;
+  if (!tensor.empty())
+    error << " of '" << tensor << "'";
+  error << " is not supported, use bf16 or f16";
+  if (type && isFloat(*type))
+    error << "; " << irName(nearestOperandType(*type)) << " is nearest";
+  return error;
+}
+
+/// Tensors of the forward whose types are listed.
+static LogicalResult verifyListedTypes(ForwardOp op) {
+  for (NamedAttribute listed : op.getTensorTypes().value_or(DictionaryAttr::get(op.getContext()))) {
+    auto type = dyn_cast<TypeAttr>(listed.getValue());
+    if (!type || !llvm::is_contained(kTypedTensors, listed.getName().strref()))
+      return op.emitOpError() << "has a type for '" << listed.getName().strref() << "', expected q, k, v or o";
+    if (failed(verifyElement(op, type.getValue(), listed.getName().strref())))
+      return failure();
+  }
+  return success();
 }
 
 LogicalResult CombineOp::verify() {
@@ -163,8 +243,9 @@ LogicalResult WorkListOp::verify() {
 }
 
 LogicalResult ForwardOp::verify() {
-  // Elements of 16 bits in a vector of 16 bytes.
-  constexpr int64_t mostRows = 1 << 16, kVectorElements = 8;
+  if (failed(verifyListedTypes(*this)))
+    return failure();
+  constexpr int64_t mostRows = 1 << 16, vectorBytes = 16;
   if (getWorkList() && (getGroupRows() || getKeyBlock()))
     return emitOpError() << "has work_list, which says what workgroups work on, and "
                          << (getGroupRows() ? "group_rows" : "block_lists") << "; leave one of them out";
@@ -182,8 +263,9 @@ LogicalResult ForwardOp::verify() {
   auto rows = static_cast<int64_t>(*getPageSize());
   if (rows < 1 || rows > mostRows)
     return emitOpError() << "pages(" << rows << "), expected 1 to " << mostRows << " rows";
-  if (getVectorPages() && rows % kVectorElements != 0)
-    return emitOpError() << "has vector_pages of " << rows << " rows, expected a multiple of " << kVectorElements
+  if (int64_t vectorRows = vectorBytes * 8 / getElementType().getIntOrFloatBitWidth();
+      getVectorPages() && rows % vectorRows != 0)
+    return emitOpError() << "has vector_pages of " << rows << " rows, expected a multiple of " << vectorRows
                          << ", as many as a vector has";
   if (getPackedKeys())
     return emitOpError("has keys in pages and packed; leave packed_keys out");

@@ -64,6 +64,9 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     of two workgroups on a compute unit that start together one has much to do and one little; `linear` does nothing
     of that.
 
+    `element_type` is that of Q, K, V and O; where they differ, it lists them: `element_type(q = bf16, k = f16)`, of which
+    what is left out has Q's. Kernels are of one type, bf16 or f16; `convert-attn-to-tile` refuses others.
+
     With `group_rows` the query heads of a KV head share a wave's rows: each wave works on one query, and the heads
     of its group, 32 of them at most, are its rows; keys are fetched once for the group and not once for each head.
     That is for few queries (decoding); nothing but the order of work is different.
@@ -139,8 +142,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$element_type, I64Attr:$head_dim,
-      OptionalAttr<I64Attr>:$head_dim_v,
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$element_type, OptionalAttr<DictionaryAttr>:$tensor_types,
+      I64Attr:$head_dim, OptionalAttr<I64Attr>:$head_dim_v,
       OptionalAttr<Attn_VisibilityAttr>:$mask, UnitAttr:$lse,
       UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       OptionalAttr<I64Attr>:$workgroups,
@@ -152,7 +155,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
-    $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
+    $sym_name `element_type` `(` custom<ElementTypes>($element_type, $tensor_types) `)` `head_dim` `(` $head_dim `)`
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)` | `lse` $lse
       | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)` | `workgroups` `(` $workgroups `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
@@ -167,6 +170,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// Of the tensor `name`: "q", "k", "v" or "o".
+    ::mlir::Type getTensorType(::llvm::StringRef name);
     /// Elements of a head of V and O: `head_dim_v`, or `head_dim` where it is left out.
     int64_t getValueHeadDim() { return getHeadDimV() ? *getHeadDimV() : getHeadDim(); }
     /// Which keys a query sees: `mask`, or all where it is left out.

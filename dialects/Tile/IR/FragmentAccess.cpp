@@ -9,8 +9,15 @@
 using namespace hocket;
 using namespace hocket::tile;
 
-static constexpr unsigned kElementBits = 16;
 static constexpr unsigned kReadBytes = 16;
+
+MfmaShape hocket::tile::operandShape(unsigned bits) {
+  auto elements = static_cast<unsigned>(llvm::PowerOf2Ceil(8 * kReadBytes / bits)); // of a lane
+  auto block = static_cast<unsigned>(kBlock);
+  return {block, block, static_cast<unsigned>(elements * kWaveLanes / block), bits};
+}
+
+MfmaShape hocket::tile::operandShape(const RegisterLayout &layout) { return operandShape(layout.operandBits); }
 
 Result<LinearLayout> hocket::tile::rowsInRunsOfEight(unsigned bits) {
   InputBases rows{std::string(dims::K), {}};
@@ -21,17 +28,18 @@ Result<LinearLayout> hocket::tile::rowsInRunsOfEight(unsigned bits) {
   return LinearLayout::fromBases({rows}, {{"key", bits}});
 }
 
-Result<LinearLayout> hocket::tile::accumulatorOrderedOperand(int64_t rows, int64_t depth, int64_t run) {
-  Result<LinearLayout> accumulator = mfmaAccumulatorTile(kFragmentShape, depth, kFragmentShape.n);
+Result<LinearLayout> hocket::tile::accumulatorOrderedOperand(int64_t rows, int64_t depth, unsigned bits, int64_t run) {
+  const MfmaShape shape = operandShape(bits);
+  Result<LinearLayout> accumulator = mfmaAccumulatorTile(shape, depth, shape.n);
   if (!accumulator)
     return accumulator.error();
-  Result<LinearLayout> rhs = mfmaOperandBTile(kFragmentShape, depth, kFragmentShape.n);
+  Result<LinearLayout> rhs = mfmaOperandBTile(shape, depth, shape.n);
   if (!rhs)
     return rhs.error();
   Result<LinearLayout> order = accumulatorAsOperand(*accumulator, *rhs);
   if (!order)
     return order.error();
-  Result<LinearLayout> lhs = mfmaOperandATile(kFragmentShape, rows, depth);
+  Result<LinearLayout> lhs = mfmaOperandATile(shape, rows, depth);
   if (!lhs)
     return lhs.error();
   Result<LinearLayout> ordered = permuteOutput(*lhs, dims::K, *order);
@@ -41,8 +49,12 @@ Result<LinearLayout> hocket::tile::accumulatorOrderedOperand(int64_t rows, int64
   return inRuns ? permuteOutput(*ordered, dims::Row, *inRuns) : inRuns;
 }
 
-int64_t hocket::tile::panelColumns(int64_t columns) {
-  return panelBytesFor(columns * kElementBits / 8) * 8 / kElementBits;
+int64_t hocket::tile::panelColumns(int64_t columns, unsigned bits) {
+  return panelBytesFor(columns * bits / 8) * 8 / bits;
+}
+
+int64_t hocket::tile::panelColumns(RingType ring) {
+  return panelColumns(ring.getShape()[1], ring.getElementType().getIntOrFloatBitWidth());
 }
 
 WavePart hocket::tile::wavePartOf(mlir::Value part) {
@@ -80,13 +92,14 @@ static Result<LdsUse> ofParts(LdsInstruction instruction, const LinearLayout &ac
 
 Result<LdsUse> hocket::tile::operandReads(FragType frag, WavePart part) {
   bool isLeft = frag.isLeft();
-  unsigned depth = panelColumns(frag.getDepth()), width = frag.getWidth();
-  Result<LinearLayout> layout = isLeft ? mfmaOperandATile(kFragmentShape, width, depth)
-                                       : mfmaOperandBTile(kFragmentShape, depth, width);
+  const MfmaShape shape = frag.getOperandShape();
+  unsigned depth = panelColumns(frag.getDepth(), shape.elementBits), width = frag.getWidth();
+  Result<LinearLayout> layout =
+      isLeft ? mfmaOperandATile(shape, width, depth) : mfmaOperandBTile(shape, depth, width);
   if (!layout)
     return layout.error();
   Result<LinearLayout> access = directReads(*layout, {isLeft ? dims::Row : dims::Col, dims::K},
-                                            kElementBits, kReadBytes);
+                                            shape.elementBits, kReadBytes);
   if (!access)
     return access.error();
   return ofParts(LdsInstruction::ReadB128, *access, part, dims::Row, width);
@@ -94,24 +107,25 @@ Result<LdsUse> hocket::tile::operandReads(FragType frag, WavePart part) {
 
 Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInfo &arch, TileVectors vectors,
                                                     WavePart part) {
-  unsigned width = panelColumns(frag.getWidth());
-  Result<LinearLayout> layout = accumulatorOrderedOperand(width, frag.getDepth(), frag.getRegisterLayout().run);
+  const unsigned bits = frag.getOperandShape().elementBits;
+  unsigned width = panelColumns(frag.getWidth(), bits);
+  Result<LinearLayout> layout = accumulatorOrderedOperand(width, frag.getDepth(), bits, frag.getRegisterLayout().run);
   if (!layout)
     return layout.error();
   bool inVectors = vectors == TileVectors::Rows;
-  if (inVectors || !arch.hasTransposedRead(kElementBits)) {
+  if (inVectors || !arch.hasTransposedRead(bits)) {
     if (part.count != 1)
       return unsupported("parts of a tile's columns, which " + std::string(arch.name) + " does not read transposed");
     Result<GatheredReads> reads =
-        gatheredReads(*layout, {dims::K, dims::Row}, kElementBits, inVectors ? kReadBytes / 2 : kReadBytes);
+        gatheredReads(*layout, {dims::K, dims::Row}, bits, inVectors ? kReadBytes / 2 : kReadBytes);
     if (!reads)
       return reads.error();
     return LdsUse{inVectors ? LdsInstruction::ReadB64 : LdsInstruction::ReadB128, reads->access, reads->rows};
   }
-  Result<LinearLayout> access = transposedReads(*layout, {dims::K, dims::Row}, kElementBits);
+  Result<LinearLayout> access = transposedReads(*layout, {dims::K, dims::Row}, bits);
   if (!access)
     return access.error();
-  return ofParts(LdsInstruction::ReadTransposed, *access, part, dims::Byte, width * kElementBits / 8);
+  return ofParts(LdsInstruction::ReadTransposed, *access, part, dims::Byte, width * bits / 8);
 }
 
 TileVectors hocket::tile::vectorsOf(mlir::Value ring) {

@@ -9,20 +9,28 @@
 
 namespace hocket::tile {
 
-/// The matrix instruction that fragments are laid out for.
-inline constexpr MfmaShape kFragmentShape = {32, 32, 16, 16};
+/// Rows and columns of a block of an accumulator.
+inline constexpr int64_t kBlock = 32;
 
-/// Columns of one panel of a tile of `columns` 16-bit columns: layouts are linear over bits, so a
+/// The product that operands of elements of `bits` bits are laid out for: a block, and so deep that a lane has 16 bytes of
+/// each operand, what it reads from LDS at once (of 6 bits as many elements as of 4). Instructions that are less deep take
+/// pieces of these operands, and deeper ones several; which k they sum does not matter as long as both operands agree.
+MfmaShape operandShape(unsigned bits);
+/// That of the operands in `layout`.
+MfmaShape operandShape(const RegisterLayout &layout);
+
+/// Columns of one panel of a tile of `columns` columns of elements of `bits` bits: layouts are linear over bits, so a
 /// tile whose width is no power of two is several panels side by side (lib/Layout/LdsTile.h).
-int64_t panelColumns(int64_t columns);
+int64_t panelColumns(int64_t columns, unsigned bits);
+int64_t panelColumns(RingType ring);
 
 /// Columns that lie side by side in a lane of an accumulator in the order `acc(8)`, `lhs_acc(8)`.
 inline constexpr int64_t kAccumulatorRun = 8;
 
-/// (register, lane) -> (row, k) of a left operand whose depth runs in the order in which a packed
+/// (register, lane) -> (row, k) of a left operand of elements of `bits` bits whose depth runs in the order in which a packed
 /// accumulator of `depth` rows holds it. `run` 8: with its rows in an order by which a lane of the product's accumulator
 /// holds eight rows side by side.
-Result<LinearLayout> accumulatorOrderedOperand(int64_t rows, int64_t depth, int64_t run = 0);
+Result<LinearLayout> accumulatorOrderedOperand(int64_t rows, int64_t depth, unsigned bits, int64_t run = 0);
 
 /// That order of 2^`bits` rows, as permuteOutput wants it: bits 2 and 3 change places.
 Result<LinearLayout> rowsInRunsOfEight(unsigned bits);
@@ -55,12 +63,17 @@ TileVectors vectorsOf(mlir::Value ring);
 /// Bytes that one lane moves in the LDS DMA that rings are filled by.
 inline constexpr unsigned kDmaBytes = 16;
 
-/// Columns of tiles and fragments come in blocks; those of a view in whole loads of 16 bytes.
-inline constexpr int64_t kColumnBlock = 32, kColumnsOfLoad = 8;
-/// True if a tile or fragment of `columns` holds a row of a view of `wanted` and no block more. Columns that the view
-/// does not have read as zero and are not stored.
-inline bool coversColumns(int64_t columns, int64_t wanted) {
-  return wanted % kColumnsOfLoad == 0 && columns == int64_t(llvm::alignTo(wanted, kColumnBlock));
+/// Columns of tiles and fragments come in blocks; those of a view in whole loads.
+inline constexpr int64_t kColumnBlock = 32, kLoadBytes = 16;
+/// Bytes of a vector of TileVectors.
+inline constexpr int64_t kVectorBytes = 16;
+inline bool isOfWholeLoads(int64_t columns, mlir::Type element) {
+  return columns * element.getIntOrFloatBitWidth() % (8 * kLoadBytes) == 0;
+}
+/// True if a tile or fragment of `columns` holds a row of a view of `wanted` elements of type `element` and no block more.
+/// Columns that the view does not have read as zero and are not stored.
+inline bool coversColumns(int64_t columns, int64_t wanted, mlir::Type element) {
+  return isOfWholeLoads(wanted, element) && columns == int64_t(llvm::alignTo(wanted, kColumnBlock));
 }
 
 } // namespace hocket::tile

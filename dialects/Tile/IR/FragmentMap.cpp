@@ -24,10 +24,14 @@ static LinearLayout inMemoryOrder(const LinearLayout &layout, std::string_view r
       .reorderOutputs(order);
 }
 
-/// An operand whose depth runs as a packed accumulator holds it: half of an accumulator's registers.
-static LinearLayout accumulatorHalf() {
-  return mfmaAccumulator(kFragmentShape)
-      ->splitInput(dims::Register, dims::Register, 3, "half")
+/// An operand whose depth runs as a packed accumulator holds it: so many of an accumulator's registers as it has elements
+/// in a lane, half of them of 16 bits.
+static LinearLayout accumulatorPart(const MfmaShape &shape) {
+  LinearLayout accumulator = *mfmaAccumulator(shape);
+  unsigned elements = llvm::Log2_32(shape.operandElements());
+  if (elements >= accumulator.inputBits(dims::Register))
+    return accumulator;
+  return accumulator.splitInput(dims::Register, dims::Register, elements, "part")
       .sublayout({dims::Register, dims::Lane}, {dims::Row, dims::Col});
 }
 
@@ -42,24 +46,25 @@ static LinearLayout linesMap(const RegisterLayout &layout) {
   unsigned along = llvm::Log2_64(layout.lanes);
   LinearLayout map = LinearLayout::identity(dims::Register, dims::Col, llvm::Log2_64(layout.run)) *
                      LinearLayout::identity(dims::Lane, dims::Col, along) *
-                     LinearLayout::identity(dims::Lane, dims::Row, kLaneBits - along);
+                     LinearLayout::identity(dims::Lane, dims::Row, kWaveLaneBits - along);
   return inMemoryOrder(map, dims::Row, dims::Col);
 }
 
 static LinearLayout mapOf(const RegisterLayout &layout) {
+  const MfmaShape shape = operandShape(layout);
   switch (layout.kind) {
   case FragLayout::Lhs:
-    return inMemoryOrder(*mfmaOperandA(kFragmentShape), dims::Row, dims::K);
+    return inMemoryOrder(*mfmaOperandA(shape), dims::Row, dims::K);
   case FragLayout::Rhs:
-    return inMemoryOrder(*mfmaOperandB(kFragmentShape), dims::Col, dims::K);
+    return inMemoryOrder(*mfmaOperandB(shape), dims::Col, dims::K);
   case FragLayout::Acc:
-    return inRunsOf(layout.run, inMemoryOrder(*mfmaAccumulator(kFragmentShape), dims::Col, dims::Row));
+    return inRunsOf(layout.run, inMemoryOrder(*mfmaAccumulator(shape), dims::Col, dims::Row));
   case FragLayout::RhsAcc:
-    return inMemoryOrder(accumulatorHalf(), dims::Col, dims::Row);
+    return inMemoryOrder(accumulatorPart(shape), dims::Col, dims::Row);
   case FragLayout::LhsAcc:
     // The accumulator's rows are the depth, which is memory's rows; its columns stand for the
     // operand's rows.
-    return inRunsOf(layout.run, inMemoryOrder(accumulatorHalf(), dims::Row, dims::Col));
+    return inRunsOf(layout.run, inMemoryOrder(accumulatorPart(shape), dims::Row, dims::Col));
   case FragLayout::Lines:
     return linesMap(layout);
   }

@@ -12,9 +12,6 @@
 
 namespace hocket::tile {
 
-/// 64 lanes are numbered by so many bits.
-inline constexpr unsigned kLaneBits = 6;
-
 /// One piece of a layout.
 struct PieceMap {
   LinearLayout map;             ///< (register, lane) -> (row, col), of memory

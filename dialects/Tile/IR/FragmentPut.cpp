@@ -8,10 +8,7 @@
 using namespace hocket;
 using namespace hocket::tile;
 
-/// Of elements of rings, and of the widest store.
-static constexpr int64_t kElementBytes = 2, kWidestBytes = 16;
-
-int64_t FragmentStores::bytes() const { return elements * kElementBytes; }
+static constexpr int64_t kWidestBytes = 16;
 
 FragmentStores::Source FragmentStores::source(int64_t store, int64_t panel) const {
   int64_t perPiece = map.piece.registers / elements;
@@ -21,19 +18,19 @@ FragmentStores::Source FragmentStores::source(int64_t store, int64_t panel) cons
   return {index, first};
 }
 
-static Coordinates place(uint64_t row, uint64_t column) {
-  return {{std::string(dims::Row), row}, {std::string(dims::Byte), column * kElementBytes}};
+static Coordinates place(uint64_t row, uint64_t column, int64_t elementBytes) {
+  return {{std::string(dims::Row), row}, {std::string(dims::Byte), column * elementBytes}};
 }
 
 /// The images of the bits of `in` from `first` on.
 static void addBases(InputBases &bases, const LinearLayout &map, std::string_view in,
-                     unsigned first) {
+                     unsigned first, int64_t elementBytes) {
   for (unsigned bit = first; bit != map.inputBits(in); ++bit)
-    bases.bases.push_back(place(map.basis(in, bit, dims::Row), map.basis(in, bit, dims::Col)));
+    bases.bases.push_back(place(map.basis(in, bit, dims::Row), map.basis(in, bit, dims::Col), elementBytes));
 }
 
 /// Where each wave's part begins: bits of the wave's number.
-static InputBases partsOf(PutOp put, FragType frag) {
+static InputBases partsOf(PutOp put, FragType frag, int64_t elementBytes) {
   WavePart rows = wavePartOf(put.getRowsPart()), columns = wavePartOf(put.getColumnsPart());
   InputBases waves{std::string(dims::Wave), {}};
   for (unsigned bit = 1; bit < rows.count * columns.count; bit *= 2) {
@@ -42,7 +39,7 @@ static InputBases partsOf(PutOp put, FragType frag) {
       return counts ? uint64_t(bit / part.stride) * size : 0;
     };
     waves.bases.push_back(
-        place(share(rows, frag.getMemoryRows()), share(columns, frag.getMemoryColumns())));
+        place(share(rows, frag.getMemoryRows()), share(columns, frag.getMemoryColumns()), elementBytes));
   }
   return waves;
 }
@@ -51,8 +48,9 @@ Result<FragmentStores> hocket::tile::fragmentStores(PutOp put, bool byElement) {
   auto frag = mlir::cast<FragType>(put.getPart().getType());
   RingType ring = put.getRing().getType();
   FragmentStores stores(frag);
+  int64_t elementBytes = stores.elementBytes = ring.getElementType().getIntOrFloatBitWidth() / 8;
   const FragmentMap &map = stores.map;
-  int64_t panel = panelColumns(ring.getShape()[1]);
+  int64_t panel = panelColumns(ring);
   if (frag.getMemoryColumns() < panel
           ? !llvm::isPowerOf2_64(frag.getMemoryColumns())
           : wavePartOf(put.getColumnsPart()).count > 1 && frag.getMemoryColumns() % panel != 0)
@@ -63,22 +61,22 @@ Result<FragmentStores> hocket::tile::fragmentStores(PutOp put, bool byElement) {
   if (!llvm::isPowerOf2_64(map.pieces.row))
     return unsupported("parts of " + std::to_string(frag.getMemoryRows()) +
                        " rows, which are no power of two");
-  stores.elements = byElement ? 1 : std::min(map.piece.run(), kWidestBytes / kElementBytes);
+  stores.elements = byElement ? 1 : std::min(map.piece.run(), kWidestBytes / elementBytes);
   int64_t columns = std::min(panel, frag.getMemoryColumns());
   stores.panels = frag.getMemoryColumns() / columns;
   stores.columnPieces = columns / map.piece.columns;
 
   InputBases registers{std::string(dims::Register), {}}, lanes{std::string(dims::Lane), {}};
-  addBases(registers, map.piece.map, dims::Register, llvm::Log2_64(stores.elements));
+  addBases(registers, map.piece.map, dims::Register, llvm::Log2_64(stores.elements), elementBytes);
   for (int64_t piece = 1; piece < stores.columnPieces; piece *= 2)
-    registers.bases.push_back(place(0, piece * map.piece.columns));
+    registers.bases.push_back(place(0, piece * map.piece.columns, elementBytes));
   for (int64_t piece = 1; piece < map.pieces.row; piece *= 2)
-    registers.bases.push_back(place(piece * map.piece.rows, 0));
-  addBases(lanes, map.piece.map, dims::Lane, 0);
+    registers.bases.push_back(place(piece * map.piece.rows, 0, elementBytes));
+  addBases(lanes, map.piece.map, dims::Lane, 0, elementBytes);
   Result<LinearLayout> access = LinearLayout::fromBases(
-      {registers, lanes, partsOf(put, frag)},
+      {registers, lanes, partsOf(put, frag, elementBytes)},
       {{std::string(dims::Row), llvm::Log2_64(ring.getShape()[0])},
-       {std::string(dims::Byte), llvm::Log2_64(panel * kElementBytes)}});
+       {std::string(dims::Byte), llvm::Log2_64(panel * elementBytes)}});
   if (!access)
     return access.error();
   stores.access = *std::move(access);

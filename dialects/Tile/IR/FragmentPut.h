@@ -21,13 +21,14 @@ struct FragmentStores {
   };
   Source source(int64_t store, int64_t panel) const;
   int64_t stores() const { return int64_t(1) << access.inputBits(dims::Register); }
-  int64_t bytes() const;
+  int64_t bytes() const { return elements * elementBytes; }
 
 private:
   friend Result<FragmentStores> fragmentStores(PutOp put, bool byElement);
   explicit FragmentStores(FragType frag) : map(frag) {}
   FragmentMap map;
   int64_t columnPieces = 1; ///< of one panel
+  int64_t elementBytes = 0; ///< of the ring
 };
 
 /// The stores of `put`, whose part is a fragment: of runs of consecutive columns, 16 bytes at most,

@@ -68,7 +68,7 @@ LayoutConversion::LayoutConversion(Type from, Type to)
 }
 
 bool LayoutConversion::staysInLane() const {
-  for (unsigned bit = 0; bit != kLaneBits; ++bit)
+  for (unsigned bit = 0; bit != kWaveLaneBits; ++bit)
     if (!(from.laneBasis(bit) == to.laneBasis(bit)))
       return false;
   return true;

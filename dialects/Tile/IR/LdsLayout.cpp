@@ -1,14 +1,13 @@
 // Between the attribute that a ring carries and the layout library's data.
 #include "Tile/IR/LdsLayout.h"
 
+#include "IR/ElementTypes.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::tile;
-
-/// Element sizes of rings: bf16 and f16.
-static constexpr unsigned kStoredBytes = 2;
 
 LogicalResult LdsLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t panel,
                                     int64_t chunk, int64_t pad, ArrayRef<int64_t> rows,
@@ -38,7 +37,7 @@ static std::vector<Coordinates> offsets(ArrayRef<int64_t> bases) {
 Result<LdsTileLayout> hocket::tile::toLdsTileLayout(LdsLayoutAttr attr, RingType ring) {
   LdsTileLayout layout;
   layout.rows = ring.getShape()[0];
-  layout.rowBytes = ring.getShape()[1] * kStoredBytes;
+  layout.rowBytes = ring.getShape()[1] * bytesOf(ring.getElementType());
   layout.panelBytes = attr.getPanel();
   layout.chunkBytes = attr.getChunk();
   layout.padding = attr.getPad();

@@ -5,6 +5,10 @@
 
 namespace hocket::tile {
 
+/// Whether views, fragments and their rows and columns may be of `type`; "bf16, f16, f32, i32 or i8".
+bool isElement(mlir::Type type);
+std::string elementNames();
+
 /// An error unless `view` is a matrix: of rank 2.
 mlir::LogicalResult requireMatrix(mlir::Operation *op, ViewType view);
 

@@ -1,6 +1,8 @@
 // tile.random_bytes: how a wave's bytes lie in LDS while a block of them passes.
 #pragma once
 
+#include "Layout/Wave.h"
+
 #include <cstdint>
 
 namespace hocket::tile {
@@ -21,6 +23,6 @@ inline int64_t randomByteOf(int64_t row, int64_t column) {
   return randomByteOfLane(lane) + row / 16 * 8 + row % 8;
 }
 /// Bytes of LDS that a wave needs.
-inline constexpr int64_t kRandomWaveBytes = 64 * kRandomBytes + 2 * kRandomBytes;
+inline constexpr int64_t kRandomWaveBytes = kWaveLanes * kRandomBytes + 2 * kRandomBytes;
 
 } // namespace hocket::tile

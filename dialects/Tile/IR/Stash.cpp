@@ -26,7 +26,7 @@ LogicalResult StashOp::verify() {
 
 LogicalResult RecallOp::verify() {
   FragType from = getStash().getType().getFrag(), to = getResult().getType();
-  int64_t first = getFirst(), steps = kFragmentShape.k;
+  int64_t first = getFirst(), steps = from.getDepthStep();
   if (from.getLayout() != to.getLayout() || from.getElementType() != to.getElementType() ||
       from.getWidth() != to.getWidth())
     return emitOpError() << "recalls " << to << " of " << from

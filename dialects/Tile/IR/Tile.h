@@ -17,6 +17,7 @@
 #include "Tile/IR/TileEnums.h.inc"
 
 #include "Tile/IR/RegisterLayout.h"
+#include "Layout/Mfma.h"
 
 #define GET_ATTRDEF_CLASSES
 #include "Tile/IR/TileAttrs.h.inc"

@@ -5,6 +5,8 @@
 #include "Tile/IR/MatrixVerify.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/IR/WorkItems.h"
+#include "IR/ElementTypes.h"
+#include "Target/Arch/KnownChips.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/StringExtras.h"
@@ -215,8 +217,6 @@ static constexpr StringLiteral kColumnsHint =
 static constexpr int64_t kMaxSlots = 1024, kMaxLdsBytes = 1 << 20;
 /// What two numbers of 16 bits can be told apart by, and more than anyone uses.
 static constexpr int64_t kMaxPageRows = 1 << 16;
-/// Elements of a vector in pages.
-static constexpr int64_t kVectorElements = 8;
 
 /// What a ring's tiles are taken from, or what takes the place of that.
 static LogicalResult verifySource(RingOp op) {
@@ -243,7 +243,7 @@ static LogicalResult verifySource(RingOp op) {
                             << view.getElementType();
   // More columns than the view has are zeros.
   int64_t columns = ring.getShape()[1], ofView = op.getByColumns() ? columns : view.getShape()[3];
-  bool hasRoom = ofView % kColumnsOfLoad == 0 && columns % kColumnBlock == 0 && columns >= ofView;
+  bool hasRoom = isOfWholeLoads(ofView, view.getElementType()) && columns % kColumnBlock == 0 && columns >= ofView;
   if (!op.getByColumns() && !hasRoom)
     return op.emitOpError() << "ring tile has " << ring.getShape()[1] << " columns, the view has "
                             << view.getShape()[3] << kColumnsHint;
@@ -300,9 +300,10 @@ LogicalResult RingOp::verify() {
                          << kMaxPageRows;
   if (getVectors() && !getPageRows())
     return emitOpError("has vectors without pages; make it with 'pages(..)'");
-  if (getTileVectors() == TileVectors::Rows && *getPageRows() % kVectorElements != 0)
-    return emitOpError() << "has vectors of " << kVectorElements << " rows in pages of "
-                         << static_cast<int64_t>(*getPageRows()) << "; use pages of a multiple of " << kVectorElements
+  int64_t vectorRows = kVectorBytes / bytesOf(ring.getElementType());
+  if (getTileVectors() == TileVectors::Rows && *getPageRows() % vectorRows != 0)
+    return emitOpError() << "has vectors of " << vectorRows << " rows in pages of "
+                         << static_cast<int64_t>(*getPageRows()) << "; use pages of a multiple of " << vectorRows
                          << " rows";
   if (getFar() && !getPageRows())
     return emitOpError("is far without pages; make it with 'pages(..)'");
@@ -371,7 +372,7 @@ LogicalResult StoreRowsOp::verify() {
 }
 
 /// Widest rows that lanes of one wave cover.
-static constexpr int64_t kMaxCombined = 64 * CombineOp::kElementsOfLane;
+static constexpr int64_t kMaxCombined = hocket::kWaveLanes * CombineOp::kElementsOfLane;
 
 LogicalResult CombineOp::verify() {
   ViewType partial = getPartial().getType(), o = getO().getType();
@@ -383,9 +384,9 @@ LogicalResult CombineOp::verify() {
   if (partial.getShape()[3] != getColumns())
     return emitOpError() << "folds rows of " << partial.getShape()[3] << " elements into rows of "
                          << getColumns() << ", expected the same number";
-  if (getColumns() % kColumnsOfLoad != 0 || getColumns() > kMaxCombined)
-    return emitOpError() << "folds rows of " << getColumns() << " elements, expected a multiple of "
-                         << kColumnsOfLoad << " up to " << kMaxCombined;
+  if (int64_t ofLoad = kLoadBytes / bytesOf(o.getElementType()); getColumns() % ofLoad != 0 || getColumns() > kMaxCombined)
+    return emitOpError() << "folds rows of " << getColumns() << " elements, expected a multiple of " << ofLoad << " up to "
+                         << kMaxCombined;
   for (Value view : {getPartialLse(), getLse()})
     if (auto type = view ? cast<ViewType>(view.getType()) : ViewType();
         type && !((type.getRank() == 3 || (type.getRank() == 2 && view == getLse())) && type.getElementType().isF32()))
@@ -552,14 +553,21 @@ LogicalResult PutOp::verify() {
   return requirePart(*this, cast<PartType>(getPart().getType()), getRing().getType());
 }
 
+/// The chip of the kernel that `op` is in; of none, or of one that is not known, the default one.
+static const ArchInfo &archOf(Operation *op) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  Result<const ArchInfo *> arch = kernel ? findArch(kernel.getTarget().str()) : &defaultArch();
+  return arch ? **arch : defaultArch();
+}
+
 LogicalResult WaitOp::verify() {
   if (!getVm() && !getLgkm())
     return emitOpError("waits for nothing; give vm(n), lgkm(n) or both");
-  int64_t vm = getVm().value_or(0), lgkm = getLgkm().value_or(0);
-  if (vm < 0 || vm > 63)
-    return emitOpError() << "vm(" << vm << ") cannot be encoded, expected 0 to 63";
-  if (lgkm < 0 || lgkm > 15)
-    return emitOpError() << "lgkm(" << lgkm << ") cannot be encoded, expected 0 to 15";
+  const WaitCounterLimits &limits = archOf(*this).waits;
+  for (auto [count, most, name] :
+       {std::tuple(getVm(), limits.vmcnt, "vm"), std::tuple(getLgkm(), limits.lgkmcnt, "lgkm")})
+    if (static_cast<int64_t>(count.value_or(0)) < 0 || static_cast<int64_t>(count.value_or(0)) > int64_t(most))
+      return emitOpError() << name << "(" << static_cast<int64_t>(*count) << ") cannot be encoded, expected 0 to " << most;
   return success();
 }
 

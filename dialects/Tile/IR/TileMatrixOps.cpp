@@ -11,8 +11,6 @@ using namespace hocket::tile;
 
 /// As for rows of one workgroup: more would not fit into 32-bit numbers with their sums.
 static constexpr int64_t kMaxWaveRows = 65536;
-/// Of one step along the depth in a 16-bit matrix instruction.
-static constexpr int64_t kDepthStep = 16;
 
 LogicalResult hocket::tile::requireMatrix(Operation *op, ViewType view) {
   if (view.getRank() == 2)
@@ -93,10 +91,10 @@ LogicalResult SliceDepthOp::verify() {
   int64_t first = getFirst();
   if (source.getLayout() == result.getLayout() && source.getWidth() == result.getWidth() &&
       source.getElementType() == result.getElementType() && first >= 0 &&
-      first % kDepthStep == 0 && first <= source.getDepth() - result.getDepth())
+      first % source.getDepthStep() == 0 && first <= source.getDepth() - result.getDepth())
     return success();
   return emitOpError() << "depth " << result.getDepth() << " from " << first << " of " << source
-                       << " as " << result << "; whole steps of " << kDepthStep
+                       << " as " << result << "; whole steps of " << source.getDepthStep()
                        << " and all of the other dimension are needed";
 }
 

@@ -1,6 +1,7 @@
 // Loads, stores and additions at computed places: syntax and verifiers.
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/KernelVerify.h"
+#include "Tile/IR/MatrixVerify.h"
 #include "Tile/IR/MemoryAccess.h"
 #include "Tile/IR/RegisterValueSyntax.h"
 #include "Tile/IR/RegionOps.h"
@@ -163,8 +164,7 @@ LogicalResult EntryOp::verify() {
 //--------------------------------------------------------------===//
 
 static bool isRegisterValue(Type type) {
-  return isa<FragType, RowsType, ColumnsType>(type) || type.isF32() || type.isBF16() ||
-         type.isF16() || type.isSignlessInteger(32) || type.isSignlessInteger(8);
+  return isa<FragType, RowsType, ColumnsType>(type) || isElement(type);
 }
 
 /// What the last index left out asks of a fragment: all that the view has of a row.
@@ -173,7 +173,7 @@ static LogicalResult verifyWholeRows(const MemoryAccess &access) {
   int64_t found = cast<FragType>(access.type).getMemoryColumns(), columns = view.getShape().back();
   if (ShapedType::isDynamic(columns))
     return success();
-  if (found == columns || coversColumns(found, columns))
+  if (found == columns || coversColumns(found, columns, view.getElementType()))
     return success();
   return access.op->emitOpError()
          << "has a fragment of " << found << " memory columns and a view of " << columns
@@ -218,9 +218,8 @@ static LogicalResult verifyAccess(const MemoryAccess &access) {
 static bool widens(Type narrow, Type wide) {
   if (narrow == wide)
     return true;
-  if (wide.isF32())
-    return narrow.isBF16() || narrow.isF16();
-  return wide.isInteger(32) && narrow.isInteger(8);
+  bool isNarrower = narrow.getIntOrFloatBitWidth() < 32;
+  return isNarrower && (wide.isF32() ? isa<FloatType>(narrow) : wide.isInteger(32) && narrow.isInteger());
 }
 
 /// A load ("loads", "from") or a store ("stores", "to") of a view.

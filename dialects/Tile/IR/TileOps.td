@@ -529,7 +529,7 @@ def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
     static int64_t lanesOfRow(int64_t columns) {
       return ::llvm::PowerOf2Ceil((columns + kElementsOfLane - 1) / kElementsOfLane);
     }
-    static int64_t rowsOfWave(int64_t columns) { return 64 / lanesOfRow(columns); }
+    static int64_t rowsOfWave(int64_t columns) { return ::hocket::kWaveLanes / lanesOfRow(columns); }
     int64_t getLanesOfRow() { return lanesOfRow(getColumns()); }
     /// Elements of a row.
     int64_t getColumns() { return getO().getType().getShape()[3]; }

@@ -48,9 +48,9 @@ LogicalResult ReduceOp::verify() {
 /// Whether lane r holds row r, and no other.
 static bool isRowInLane(RowsType rows) {
   PieceMap piece = pieceOf(rows.getRegisterLayout());
-  if (!piece.isSameInLane(hocket::dims::Row) || piece.map.inputBits(hocket::dims::Lane) != 6)
+  if (!piece.isSameInLane(hocket::dims::Row) || piece.map.inputBits(hocket::dims::Lane) != hocket::kWaveLaneBits)
     return false;
-  for (unsigned bit = 0; bit != 6; ++bit)
+  for (unsigned bit = 0; bit != hocket::kWaveLaneBits; ++bit)
     if (piece.map.basis(hocket::dims::Lane, bit, hocket::dims::Row) != 1 << bit)
       return false;
   return true;
@@ -58,7 +58,7 @@ static bool isRowInLane(RowsType rows) {
 
 LogicalResult RunningSumOp::verify() {
   RowsType rows = getSource().getType();
-  if (rows.getSize() == 64 && rows.getElementType().isSignlessInteger(32) && isRowInLane(rows))
+  if (rows.getSize() == hocket::kWaveLanes && rows.getElementType().isSignlessInteger(32) && isRowInLane(rows))
     return success();
   return emitOpError() << "sums " << rows << ", expected rows<64xi32, lines(4x1)>, whose row r lane r holds";
 }

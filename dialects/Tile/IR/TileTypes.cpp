@@ -1,7 +1,9 @@
 // Syntax and invariants of the tile dialect's types.
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/FragmentMap.h"
+#include "Tile/IR/MatrixVerify.h"
 #include "Tile/IR/Tile.h"
+#include "IR/ElementTypes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -34,22 +36,39 @@ static ParseResult parseShape(AsmParser &parser, SmallVectorImpl<int64_t> &shape
 static constexpr int64_t kLargestExtent = std::numeric_limits<int32_t>::max();
 /// More LDS than any target has.
 static constexpr int64_t kLargestTileBytes = 1 << 20;
-/// 512 registers of 64 lanes of 4 bytes.
-static constexpr int64_t kWaveRegisterBytes = 512 * 64 * 4;
+/// 512 registers of 4 bytes in each lane.
+static constexpr int64_t kWaveRegisterBytes = 512 * kWaveLanes * 4;
 
 /// rows x columns x bytes of an element, or `limit` + 1 if it is larger than that.
 static int64_t tileBytes(ArrayRef<int64_t> shape, Type element, int64_t limit) {
   if (shape[0] > limit || shape[1] > limit)
     return limit + 1;
-  return std::min(shape[0] * shape[1] * (element.getIntOrFloatBitWidth() / 8), limit + 1);
+  return std::min(shape[0] * shape[1] * bytesOf(element), limit + 1);
 }
 
-static bool isOperandElement(Type type) { return type.isBF16() || type.isF16(); }
+/// What operands of the matrix unit, and rings that feed it, may hold.
+static constexpr ElementType kOperandTypes[] = {ElementType::BF16, ElementType::F16};
+/// What else views have, and fragments and their rows and columns hold.
+static constexpr ElementType kOtherTypes[] = {ElementType::F32, ElementType::I32, ElementType::I8};
 
-/// Elements of views, and what fragments and their rows and columns hold.
-static bool isElement(Type type) {
-  return isOperandElement(type) || type.isF32() || type.isSignlessInteger(32) ||
-         type.isSignlessInteger(8);
+static bool isAmong(Type type, ArrayRef<ElementType> elements) {
+  std::optional<ElementType> element = asElementType(type);
+  return element && llvm::is_contained(elements, *element);
+}
+
+static bool isOperandElement(Type type) { return isAmong(type, kOperandTypes); }
+bool hocket::tile::isElement(Type type) { return isOperandElement(type) || isAmong(type, kOtherTypes); }
+
+/// "bf16 or f16", "bf16, f16, f32, i32 or i8".
+static std::string namesOf(ArrayRef<ElementType> elements) {
+  std::string names;
+  for (auto [i, element] : llvm::enumerate(elements))
+    names += (i == 0 ? "" : i + 1 == elements.size() ? " or " : ", ") + std::string(irName(element));
+  return names;
+}
+
+std::string hocket::tile::elementNames() {
+  return namesOf(llvm::to_vector(llvm::concat<const ElementType>(kOperandTypes, kOtherTypes)));
 }
 
 /// `<SHAPE x ELEMENT>`, all that some types have.
@@ -84,7 +103,7 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "view of rank " << shape.size() << ", expected 1 to 4 dimensions";
   if (!isElement(element))
     return emitError() << "view of " << element
-                       << ", expected bf16, f16, f32, i32 or i8 elements";
+                       << ", expected " << elementNames() << " elements";
   for (int64_t extent : shape)
     if (!ShapedType::isDynamic(extent) && (extent < 1 || extent > kLargestExtent))
       return emitError() << "view with extent " << extent << ", expected '?' or 1 to "
@@ -105,7 +124,7 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (shape.size() != 2)
     return emitError() << "ring tile of rank " << shape.size() << ", expected rows x columns";
   if (!isOperandElement(element))
-    return emitError() << "ring of " << element << ", expected bf16 or f16 elements";
+    return emitError() << "ring of " << element << ", expected " << namesOf(kOperandTypes) << " elements";
   if (shape[0] <= 0 || shape[0] % 32 != 0 || shape[1] <= 0 || shape[1] % 32 != 0)
     return emitError() << "ring tile of " << shape[0] << "x" << shape[1]
                        << ", expected positive multiples of 32";
@@ -117,28 +136,30 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
 
 // Layouts
 
-/// Lanes of a wave.
-static constexpr int64_t kLanes = 64;
 /// Longest run of `lines`, and what a lane loads at once.
-static constexpr int64_t kLongestRun = 16, kLoadBytes = 16;
-
-static int64_t bytesOf(Type element) { return element.getIntOrFloatBitWidth() / 8; }
+static constexpr int64_t kLongestRun = 16;
 
 static int64_t defaultRun(Type element) { return kLoadBytes / bytesOf(element); }
 
 /// The lanes along a row of `columns` in runs of `run`: as many as divide it.
 static int64_t defaultLanes(int64_t columns, int64_t run) {
   int64_t runs = columns / run;
-  return runs <= 0 ? 1 : std::min<int64_t>(kLanes, runs & -runs);
+  return runs <= 0 ? 1 : std::min<int64_t>(kWaveLanes, runs & -runs);
 }
 
 RegisterLayout FragType::defaultLayout(FragLayout layout, ArrayRef<int64_t> shape,
                                        Type elementType, int64_t run) {
-  if (layout != FragLayout::Lines)
-    return {layout, run};
+  if (layout != FragLayout::Lines) {
+    RegisterLayout result{layout, run};
+    if (layout != FragLayout::Acc && isOperandElement(elementType))
+      result.operandBits = bitsOf(elementType);
+    return result;
+  }
   run = run > 0 ? run : defaultRun(elementType);
   return {layout, run, defaultLanes(shape.size() == 2 ? shape[1] : 0, run)};
 }
+
+MfmaShape FragType::getOperandShape() const { return operandShape(getRegisterLayout()); }
 
 bool FragType::isOfMatrixUnit() const {
   if (getLayout() == FragLayout::Lines)
@@ -151,7 +172,7 @@ static LogicalResult verifyElement(function_ref<InFlightDiagnostic()> emitError,
                                    Type element) {
   if (isElement(element))
     return success();
-  return emitError() << what << " of " << element << ", expected bf16, f16, f32, i32 or i8 elements";
+  return emitError() << what << " of " << element << ", expected " << elementNames() << " elements";
 }
 
 static LogicalResult verifyLayout(function_ref<InFlightDiagnostic()> emitError,
@@ -164,7 +185,7 @@ static LogicalResult verifyLayout(function_ref<InFlightDiagnostic()> emitError,
                        << ", expected none, or acc(" << kAccumulatorRun << ") or lhs_acc(" << kAccumulatorRun << ")";
   }
   if (!llvm::isPowerOf2_64(layout.run) || layout.run > kLongestRun ||
-      !llvm::isPowerOf2_64(layout.lanes) || layout.lanes > kLanes)
+      !llvm::isPowerOf2_64(layout.lanes) || layout.lanes > kWaveLanes)
     return emitError() << "layout lines(" << layout.run << "x" << layout.lanes
                        << "), expected a run of 1, 2, 4, 8 or 16 elements and 1, 2, 4, 8, 16, 32 or "
                           "64 lanes";
@@ -251,9 +272,9 @@ LogicalResult FragType::verify(function_ref<InFlightDiagnostic()> emitError,
     return failure();
   bool isLhs = layout.kind == FragLayout::Lhs || layout.kind == FragLayout::LhsAcc;
   bool isRhs = layout.kind == FragLayout::Rhs || layout.kind == FragLayout::RhsAcc;
-  int64_t rowUnit = isRhs ? 16 : 32, columnUnit = isLhs ? 16 : 32;
+  int64_t step = operandShape(layout).k, rowUnit = isRhs ? step : kBlock, columnUnit = isLhs ? step : kBlock;
   if (layout.kind == FragLayout::Lines) {
-    rowUnit = kLanes / layout.lanes;
+    rowUnit = kWaveLanes / layout.lanes;
     columnUnit = layout.run * layout.lanes;
   }
   if (shape[0] <= 0 || shape[0] % rowUnit != 0 || shape[1] <= 0 || shape[1] % columnUnit != 0) {
@@ -306,7 +327,7 @@ LogicalResult PartType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (waves < 1 || waves > 16 || !llvm::isPowerOf2_64(waves))
     return emitError() << "part of a tile shared by " << waves
                        << " waves, expected 1, 2, 4, 8 or 16";
-  if (tileBytes(shape, element, kLargestTileBytes) < waves * kLanes * kRegisterBytes)
+  if (tileBytes(shape, element, kLargestTileBytes) < waves * kWaveLanes * kRegisterBytes)
     return emitError() << "part of a tile of " << shape[0] << "x" << shape[1]
                        << ", which has less than " << kRegisterBytes << " bytes for each lane of "
                        << waves << " waves; use fewer waves or a larger tile";
@@ -314,8 +335,8 @@ LogicalResult PartType::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 int64_t PartType::getRegisters() const {
-  int64_t bytes = getShape()[0] * getShape()[1] * (getElementType().getIntOrFloatBitWidth() / 8);
-  return bytes / (getWaves() * kLanes * kRegisterBytes);
+  int64_t bytes = getShape()[0] * getShape()[1] * bytesOf(getElementType());
+  return bytes / (getWaves() * kWaveLanes * kRegisterBytes);
 }
 
 // PendingType
@@ -358,8 +379,8 @@ LogicalResult PlacesType::verify(function_ref<InFlightDiagnostic()> emitError, A
 }
 
 int64_t PlacesType::getRegisters() const {
-  int64_t bytes = getShape()[0] * panelColumns(getShape()[1]) * (getElementType().getIntOrFloatBitWidth() / 8);
-  return std::max<int64_t>(bytes / (getWaves() * kLanes * kDmaBytes), 1);
+  int64_t bytes = getShape()[0] * panelColumns(getShape()[1], bitsOf(getElementType())) * bytesOf(getElementType());
+  return std::max<int64_t>(bytes / (getWaves() * kWaveLanes * kDmaBytes), 1);
 }
 
 // RowsType and ColumnsType
@@ -415,7 +436,7 @@ static LogicalResult verifyVector(function_ref<InFlightDiagnostic()> emitError, 
                        << ", the " << what << "s of a block in layout "
                        << stringifyFragLayout(layout.kind);
   int64_t inLane = piece.isSameInLane(isRows ? dims::Row : dims::Col) ? 1 : piece.registers;
-  if (size / unit > kWaveRegisterBytes / (kLanes * kRegisterBytes) / inLane)
+  if (size / unit > kWaveRegisterBytes / (kWaveLanes * kRegisterBytes) / inLane)
     return emitError() << size << " " << what << " values in layout "
                        << stringifyFragLayout(layout.kind)
                        << " take more than all registers of a wave; use fewer";

@@ -92,6 +92,12 @@ def Tile_Frag : Tile_Type<"Frag", "frag"> {
     }
     int64_t getMemoryRows() const { return getShape()[isInMemoryOrder() ? 0 : 1]; }
     int64_t getMemoryColumns() const { return getShape()[isInMemoryOrder() ? 1 : 0]; }
+    /// The product that its layout is for: blocks, and of an operand the step along the depth.
+    ::hocket::MfmaShape getOperandShape() const;
+    int64_t getDepthStep() const { return getOperandShape().k; }
+    /// Elements of an operand in a lane: of one step and block.
+    int64_t getOperandElements() const { return getOperandShape().operandElements(); }
+    int64_t getElementBytes() const { return getElementType().getIntOrFloatBitWidth() / 8; }
     /// Whether the matrix unit reads or writes it as it is: f32 in `acc`, bf16 or f16 in operands.
     bool isOfMatrixUnit() const;
     /// `layout` with the run and lanes that are left out in text.
@@ -200,7 +206,7 @@ def Tile_Pages : Tile_Type<"Pages", "pages"> {
   let assemblyFormat = "`<` $rows `>`";
   let extraClassDeclaration = [{
     /// Registers of one lane, and so loads of one wave.
-    int64_t getRegisters() const { return (getRows() + 63) / 64; }
+    int64_t getRegisters() const { return ::llvm::divideCeil(getRows(), ::hocket::kWaveLanes); }
   }];
 }
 

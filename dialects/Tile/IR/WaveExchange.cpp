@@ -12,9 +12,10 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
+using namespace hocket;
 using namespace hocket::tile;
 
-static constexpr int64_t kWaveLanes = 64, kNumberBytes = 4;
+static constexpr int64_t kNumberBytes = 4;
 
 static int64_t numbersOfLane(Type type) {
   auto of = [](const VectorMap &map) { return map.count * (map.isScalar ? 1 : map.piece.registers); };

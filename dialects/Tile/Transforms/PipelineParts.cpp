@@ -12,7 +12,6 @@ using namespace hocket;
 using namespace hocket::tile;
 
 /// Lanes of a wave.
-static constexpr int64_t kLanes = 64;
 
 bool hocket::tile::isBarrierOrWait(Operation *op) { return isa<BarrierOp, WaitOp>(op); }
 
@@ -118,7 +117,7 @@ static int64_t leastAccesses(Operation *op) {
     return 0;
   Type element = store ? store.getView().getType().getElementType() : load.getView().getType().getElementType();
   constexpr int64_t mostBytes = 16;
-  int64_t elements = frag.getShape()[0] * frag.getShape()[1] / kLanes;
+  int64_t elements = frag.getShape()[0] * frag.getShape()[1] / hocket::kWaveLanes;
   return elements * element.getIntOrFloatBitWidth() / 8 / mostBytes;
 }
 

@@ -36,7 +36,30 @@ extern "C" {
 typedef struct hocket_planner_s *hocket_planner;
 typedef struct hocket_plan_s *hocket_plan;
 
-typedef enum hocket_dtype { HOCKET_BF16 = 0, HOCKET_FP16 = 1 } hocket_dtype;
+/* Element types. Problems are of HOCKET_BF16 or HOCKET_FP16; of the others the refusal names the nearest of these. */
+typedef enum hocket_dtype {
+  HOCKET_BF16 = 0,
+  HOCKET_FP16 = 1,
+  HOCKET_F32 = 2,
+  HOCKET_F64 = 3,
+  HOCKET_F8E4M3 = 4, /* of OCP, as the next */
+  HOCKET_F8E5M2 = 5,
+  HOCKET_I8 = 6,
+  HOCKET_U8 = 7,
+  HOCKET_I16 = 8,
+  HOCKET_U16 = 9,
+  HOCKET_I32 = 10,
+  HOCKET_U32 = 11,
+  HOCKET_I64 = 12,
+  HOCKET_U64 = 13,
+  HOCKET_F8E4M3FNUZ = 14, /* of gfx942, as the next */
+  HOCKET_F8E5M2FNUZ = 15,
+  HOCKET_F6E2M3 = 16,
+  HOCKET_F6E3M2 = 17,
+  HOCKET_F4E2M1 = 18,
+  HOCKET_E8M0 = 19, /* a power of two */
+  HOCKET_I1 = 20
+} hocket_dtype;
 /* The order of a dense tensor's dimensions in memory. */
 typedef enum hocket_layout { HOCKET_BSHD = 0, HOCKET_BHSD = 1 } hocket_layout;
 
@@ -71,74 +94,14 @@ typedef struct hocket_extents {
  * was compiled with an older, shorter struct gets the defaults of what came later. */
 typedef struct hocket_forward_problem {
   uint32_t struct_bytes; /* sizeof(hocket_forward_problem); set by init, do not change */
-  hocket_dtype dtype;    /* element type of Q, K, V and O [HOCKET_BF16] */
-  int64_t batch;         /* [1] */
-  int64_t heads;         /* query heads [1] */
-  int64_t kv_heads;      /* divides heads [1] */
-  int64_t seq_q, seq_kv; /* lengths [1] */
-  int64_t head_dim;      /* of Q and K, elements [128] */
-  int64_t head_dim_v;    /* of V and O, elements [128] */
-  int causal;            /* 0 or 1 [0] */
-  int has_scale;         /* 0: scale is 1 / sqrt(head_dim) [0] */
-  double scale;          /* factor on Q K^T, used if has_scale; at most 4.65e7 in size */
-  int want_lse;          /* also compute the log-sum-exp [0] */
-  int removed;           /* once "fast_scale"; other than 0 is HOCKET_UNSUPPORTED [0] */
-  int64_t num_splits; /* slices of the keys: 0 as the heuristic says, 1 none; a plan that is split
-                         needs a workspace [0] */
-  hocket_layout layout; /* of tensors without strides [HOCKET_BSHD] */
-  hocket_strides q_strides, k_strides, v_strides, o_strides; /* [zero] */
-  const char *mask; /* by name: "none", "causal"; NULL: as `causal` says [NULL] */
-  /* Applied in this order. A plan has a buffer by the name of each tensor that they capture. */
-  const hocket_modification *modifications; /* [NULL] */
-  size_t modification_count;
-  const hocket_number *numbers; /* each once [NULL] */
-  size_t number_count;
-  const hocket_extents *extents; /* each tensor once [NULL] */
-  size_t extent_count;
-  int sink;                 /* one more score a head, the buffer "sink" of float32 [0] */
-  int dropout;              /* weights are dropped at random [0] */
-  int dropout_in_memory;    /* the buffer "dropout_state" is added to seed and offset [0] */
-  int full_blocks;          /* with block lists: there are full ones too [0] */
-  double dropout_probability; /* 0 to less than 1 [0] */
-  int64_t dropout_seed, dropout_offset; /* [0] */
-  /* Queries and keys of a block: the buffers "kv_num_blocks" and "kv_indices" (int32, PyTorch's layout), and with
-   * `full_blocks` "full_kv_num_blocks" and "full_kv_indices", say which blocks are seen; 0: there are none [0] */
-  int64_t block_queries, block_keys;
-  /* Sequences of lengths of their own (docs/PackedAndPaged.md). Each list that is set is a buffer of int32 by its name:
-   * the first two, of batch + 1 numbers, say where sequences begin in packed tensors, [rows, heads, head_dim]; the
-   * others, of batch numbers, how many of their rows they use. seq_q and seq_kv are the longest that are possible. */
-  int cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k; /* 0 or 1 [0] */
-  int64_t total_q, total_kv;                            /* rows of packed tensors [1] */
-  /* Keys in pages of so many rows; 0: they are not [0]. With a table, the buffer "block_table" [batch, table_pages], and
-   * seqused_k; or with page_lists "kv_indptr" [batch + 1], "kv_page_indices" [table_pages], "kv_last_page_len" [batch]. */
-  int64_t page_size;
-  int page_lists;                 /* 0 or 1 [0] */
-  const char *page_layout;        /* by name: "nhd", "hnd", "vectorised"; NULL: nhd [NULL] */
-  int64_t num_pages, table_pages; /* [1] */
-  /* New rows of each sequence, "k_new" and "v_new" [batch, append_rows, kv_heads, head dimension], or with cu_seqlens_q,
-   * where append_rows is seq_q, one for each query that a sequence uses [total_q, kv_heads, head dimension], are written to
-   * K and V behind the keys that seqused_k says (which page_lists say there are afterwards), and attended to; 0: none [0]. */
-  int64_t append_rows;
-  const char *rotary; /* "interleaved", "half": turns Q and new keys by "rotary_cos" and "rotary_sin" [positions,
-                         rotary_dim / 2], of Q's type; NULL or "none": nothing is turned [NULL] */
-  int64_t rotary_dim, positions; /* a multiple of 16 up to head_dim [0]; at least seq_kv [1] */
-  hocket_strides k_new_strides, v_new_strides; /* [zero] */
-  int make_block_lists; /* the block lists are made of the masks, by a launch in front; they are written [0] */
-  /* Of backwards: the tensors beside Q, K and V whose gradients are computed, too. "sink" has the buffer "d_sink" of its
-   * shape, float32 [NULL] */
-  const char *const *gradients;
-  size_t gradient_count;
-  /* A list of work (docs/WorkLists.md): 0 none, 1 the buffer "work_list", 2 made by a launch in front [0]; whether it may
-   * cut long sequences into slices [0]; for how many workgroups that run at a time [512]. */
-  int work_list, work_slices;
-  int64_t work_slots;
-  int64_t min_seqlen_q; /* packed sequences of at most so many queries are skipped [0] */
-  /* Of backwards: how dQ is added up, 0 by two loops without atomics, 1 by one loop in f32, 2 in pairs of the problem's type
-   * [0]; whether what makes bits depend on timing is refused [0]. */
-  int accumulate, deterministic;
-  /* Of backwards with block lists: whether lists of blocks of queries for each block of keys are given, "q_num_blocks",
-   * "q_indices" and the "full_" ones; otherwise a launch in front makes them in the workspace [0]. */
-  int transposed_lists;
+  /* The fields, with their defaults, are lines of hocket/Attention/ProblemFields.def. */
+#define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help) int64_t name;
+#define HOCKET_COUNT(name, member, option, meta, help, when) int64_t name;
+#define HOCKET_FLAG(name, member, option, help) int name;
+#define HOCKET_NUMBER(name, member, initial) int64_t name;
+#define HOCKET_SWITCH(name, member) int name;
+#define HOCKET_OTHER(type, name) type name;
+#include "hocket/Attention/ProblemFields.def"
 } hocket_forward_problem;
 
 /* Those of dO, dQ, dK and dV. */
@@ -202,11 +165,14 @@ hocket_status hocket_plan_workspace(hocket_plan plan, uint64_t *bytes);
 /* Number of launches, and the registered kernel of each; valid until the plan is released. */
 hocket_status hocket_plan_launches(hocket_plan plan, size_t *count);
 hocket_status hocket_plan_kernel(hocket_plan plan, size_t launch, const char **name);
-/* The buffers that the plan has, by number: of forwards "q", "k", "v", "o", "lse", "workspace", and those of
- * modifications. */
+/* The plan as JSON: the problem, of each launch kernel, SHA-256 of the code object, grid and arguments, and the buffers.
+ * Valid until the plan is released. */
+hocket_status hocket_plan_describe(hocket_plan plan, const char **json);
+/* The buffers that a run needs, by number: of forwards "q", "k", "v", "o", those of modifications, and where they are
+ * needed "lse" and "workspace". */
 hocket_status hocket_plan_buffers(hocket_plan plan, size_t *count);
 hocket_status hocket_plan_buffer_name(hocket_plan plan, size_t buffer, const char **name);
-/* Bytes that a buffer must have at least; 0: it is not needed, and need not be given. */
+/* Bytes that a buffer must have at least; 0 of "lse" and "workspace": it is not needed, and need not be given. */
 hocket_status hocket_plan_buffer_bytes(hocket_plan plan, const char *buffer, uint64_t *bytes);
 
 /* Launches and waits. *seconds (may be NULL) receives the device time of all launches, host time in

@@ -11,6 +11,7 @@
 #include "hocket/Support/RecentlyUsed.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,19 +28,37 @@ Status checkInputs(std::span<const PlannedLaunch> launches, const ForwardProblem
 
 class ForwardPlan : public LaunchPlan {
 public:
-  /// A plan of `launches` for `problem`. Errors: a launch whose manifest does not take it.
-  static Result<std::shared_ptr<const ForwardPlan>> make(ForwardProblem problem,
-                                                         std::vector<PlannedLaunch> launches);
+  /// A plan of `launches` for `problem`, number `attention` of which computes attention. Errors: a launch whose manifest
+  /// does not take it.
+  static Result<std::shared_ptr<const ForwardPlan>> make(ForwardProblem problem, std::vector<PlannedLaunch> launches,
+                                                         size_t attention = 0);
 
+  /// With the number of slices that was chosen, and without a mask that hides nothing.
   const ForwardProblem &problem() const { return description; }
+  /// The launch that computes attention, of split KV its slices.
+  size_t attentionNumber() const { return number; }
+  const PlannedLaunch &attention() const { return launches()[number]; }
+  /// What puts the results of slices together; null: there are none.
+  const PlannedLaunch *combine() const { return number + 1 < launches().size() ? &launches()[number + 1] : nullptr; }
 
 private:
-  ForwardPlan(ForwardProblem problem, std::vector<PlannedLaunch> launches)
+  ForwardPlan(ForwardProblem problem, std::vector<PlannedLaunch> launches, size_t attention)
       : LaunchPlan(std::move(launches), problem.tensors(), problemVariables(problem), problem.temporaries()),
-        description(std::move(problem)) {}
+        description(std::move(problem)), number(attention) {}
 
   ForwardProblem description;
+  size_t number;
 };
+
+/// Why a problem has the plan that it has.
+struct ForwardExplanation {
+  KernelChoice choice;            ///< what there is for and against each kernel of the registry
+  Result<SelectedKernels> selected; ///< those that were chosen, and whether keys are split
+  Result<std::shared_ptr<const ForwardPlan>> plan; ///< where modifications decide, by what could be compiled
+};
+
+/// Makes the kernel that computes attention, or its slices: a compiler that is told how.
+using MakeForwardKernel = std::function<Result<std::shared_ptr<const CompiledKernel>>(const ForwardProblem &problem)>;
 
 /// Over what tells most problems apart: equal problems have equal hashes.
 struct ProblemHash {
@@ -67,21 +86,36 @@ public:
   /// `selectKernels`; NotFound if no source has the kernel; what compiling says. Remembered problems give the same
   /// plan; threads that ask at once wait for one another only while the kernel is being made.
   Result<std::shared_ptr<const ForwardPlan>> plan(const ForwardProblem &problem);
-  /// The plan for a backward, remembered likewise. Errors: those of the function that is called so; NotFound if no
-  /// source has a kernel.
-  Result<std::shared_ptr<const BackwardPlan>> planBackward(const BackwardProblem &problem);
+  /// The plan whose attention is computed by the registered `kernel`, in as many slices as `problem` says. Errors:
+  /// NotFound for one that is not there; Unsupported for one that does not take the problem.
+  Result<std::shared_ptr<const ForwardPlan>> planWith(std::string_view kernel, const ForwardProblem &problem);
+  /// The plan whose attention is computed by what `make` makes, the registry not asked.
+  Result<std::shared_ptr<const ForwardPlan>> planWith(const MakeForwardKernel &make, const ForwardProblem &problem);
+  /// Why `plan` gives what it gives; an error is a registry that cannot be asked.
+  Result<ForwardExplanation> explain(const ForwardProblem &problem);
+  /// The plan for a backward, remembered likewise; with `schedule` one whose loops follow schedules of that name. Errors:
+  /// those of the function that is called so; NotFound if no source has a kernel.
+  Result<std::shared_ptr<const BackwardPlan>> planBackward(const BackwardProblem &problem, std::string_view schedule = {});
 
   const KernelRegistry &registry() const { return kernels; }
   const std::string &target() const { return architecture; }
+  /// Compute units of the device that plans are for; 0: not known.
+  unsigned computeUnits() const { return units; }
 
 private:
   Result<std::shared_ptr<const ForwardPlan>> makePlan(const ForwardProblem &problem,
                                                       unsigned computeUnits);
-  Result<std::shared_ptr<const CompiledKernel>> find(const KernelEntry &entry,
-                                                     const KernelVariant &variant);
-  Result<std::shared_ptr<const CompiledKernel>> find(const ForwardSemantics &semantics,
-                                                     const BackwardKernel &kernel);
-  Result<std::shared_ptr<const CompiledKernel>> find(const DescribedKernel &kernel);
+  /// The plan of `attention` and what `problem` asks for in front of it and behind it, with `combine` if it is not null.
+  Result<std::shared_ptr<const ForwardPlan>> complete(const ForwardProblem &problem, PlannedLaunch attention,
+                                                      const KernelEntry *combine);
+  /// The kernel that combines slices, where `problem` has them.
+  Result<const KernelEntry *> combineOf(const ForwardProblem &problem) const;
+  /// `chosen`, or the first of the others that can be made.
+  Result<PlannedLaunch> firstMade(const KernelEntry &chosen, const ForwardProblem &problem);
+  Result<std::shared_ptr<const CompiledKernel>> find(const KernelEntry &entry, const ForwardProblem &problem);
+  /// The kernel of the first source that has it, which `get` asks for it; `name` is for messages.
+  template <typename Get>
+  Result<std::shared_ptr<const CompiledKernel>> firstSource(const std::string &name, const Get &get);
   template <typename Plan, typename Problem, typename Make>
   Result<Plan> remember(RecentlyUsed<Plan, Problem, ProblemHash> &known, const Problem &problem,
                         Make make);

@@ -16,7 +16,7 @@
 #include "hocket/Attention/Visibility.h"
 #include "hocket/Attention/WorkList.h"
 #include "hocket/Manifest/Tensors.h"
-#include "hocket/Support/DataType.h"
+#include "hocket/Support/ElementType.h"
 #include "hocket/Support/Result.h"
 
 #include <cstdint>
@@ -90,7 +90,7 @@ struct CacheUpdate {
 
 /// What is computed, whatever the sizes.
 struct ForwardSemantics {
-  DataType dtype = DataType::BF16; ///< of Q, K, V and O; 16 bits
+  ElementType dtype = ElementType::BF16; ///< of Q, K, V and O; 16 bits
   int64_t headDim = 128;           ///< of Q and K
   int64_t headDimV = 128;          ///< of V and O
   Visibility visibility;
@@ -132,8 +132,8 @@ Result<Layout> parseLayout(std::string_view text);
 /// The order of dimensions of pages: page, row, head, dim or page, head, row, dim; or, x being the elements of 16 bytes,
 /// page, head, dim / x, row, dim % x for K and page, head, row / x, dim, row % x for V.
 enum class PageLayout { NHD, HND, Vectorised };
-/// Elements of 16 bits in a vector.
-inline constexpr int64_t kVectorElements = 8;
+/// Elements of a vector, x.
+inline int64_t vectorElements(ElementType type) { return 16 / bytesOf(type); }
 std::string_view toString(PageLayout layout);
 Result<PageLayout> parsePageLayout(std::string_view text);
 
@@ -158,9 +158,9 @@ struct Geometry {
   int64_t seqQ = 1; ///< of sequences with lengths of their own the most that are possible
   int64_t seqKv = 1;
   int64_t totalQ = 1, totalKv = 1; ///< rows of packed tensors
-  /// Packed sequences of at most so many queries are skipped, nothing of theirs is written: those that are decoded, where
-  /// a kernel for long ones works on a mixed batch.
-  int64_t minSeqlenQ = 0;
+  /// Numbers that may be 0, as ProblemFields.def says.
+#define HOCKET_COUNT(name, member, option, meta, help, when) int64_t member = 0;
+#include "hocket/Attention/ProblemFields.def"
   int64_t numPages = 1;   ///< of the pools of K and V
   int64_t tablePages = 1; ///< entries of a sequence in a table of pages, or of all lists of them
   PageLayout pageLayout = PageLayout::NHD;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hocket::attention {
 
@@ -32,6 +33,11 @@ struct CompiledKernel {
   KernelOrigin origin = KernelOrigin::Compiled;
 };
 
+/// A kernel that a plan would rather have, and why it cannot be made.
+struct PassedOver {
+  std::string kernel, reason;
+};
+
 /// One kernel launch of a plan.
 struct PlannedLaunch {
   std::string kernel; ///< of the registry
@@ -39,6 +45,7 @@ struct PlannedLaunch {
   /// Tensors of the kernel, and which of the plan's tensors or temporaries it gets for them: {"q", "q_rotated"}.
   manifest::Substitutes instead = {};
   bool decides = false; ///< `DescribedKernel::decides`
+  std::vector<PassedOver> passedOver = {}; ///< in the order in which they were tried
 };
 
 struct BackwardKernel; // BackwardPlan.h

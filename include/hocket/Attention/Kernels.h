@@ -67,7 +67,7 @@ struct KernelEntry {
   KernelRole role = KernelRole::Whole;
   // What it takes.
   std::vector<std::string> architectures; ///< LLVM's processor names
-  std::vector<DataType> dtypes;
+  std::vector<ElementType> dtypes;
   std::vector<HeadDims> headDims; ///< built ahead of time
   /// Other head dimensions that it takes when it can be compiled: multiples of this (0: none), at
   /// most `headDimMax`.
@@ -99,7 +99,7 @@ struct KernelEntry {
 struct KernelProfile {
   std::string name, summary;
   std::vector<std::string> kernels;
-  std::vector<DataType> dtypes;
+  std::vector<ElementType> dtypes;
   std::vector<Visibility> masks;
   FlagChoices flags;
 

@@ -38,10 +38,15 @@ struct BufferNeed {
 class LaunchPlan {
 public:
   std::span<const PlannedLaunch> launches() const { return steps; }
-  /// The tensors of the problem, in order, and "workspace": device memory that the launches share,
-  /// whose content need not be kept; 0 bytes if they need none.
-  std::span<const BufferNeed> buffers() const { return needs; }
+  /// The memory that a run needs: tensors of the problem, in order, and last, where launches need any, "workspace": device
+  /// memory that they share, whose content need not be kept.
+  std::span<const BufferNeed> buffers() const { return needed; }
+  /// What `buffers` has, and with 0 bytes the tensors that the problem does not want, and a workspace that is not needed.
+  std::span<const BufferNeed> knownBuffers() const { return needs; }
   uint64_t workspaceBytes() const { return needs.back().bytes; }
+  /// The plan as JSON, one object: the problem, of each launch kernel, SHA-256 of the code object, grid and arguments
+  /// (addresses as names of buffers), and the buffers. Plans that do the same have the same text.
+  std::string toJson() const;
   /// What the problem says, but for addresses (docs/Manifest.md).
   const manifest::Variables &knownVariables() const { return variables; }
 
@@ -75,7 +80,7 @@ protected:
         variables(std::move(variables)) {}
   /// Finds out what memory is needed. Errors: a launch whose manifest does not take the problem, which `description`
   /// says in messages.
-  Status measure(const std::string &description);
+  Status measure(std::string description);
 
 private:
   struct Loaded {
@@ -98,7 +103,8 @@ private:
   std::vector<manifest::TensorSpec> tensors; ///< of the problem
   std::vector<manifest::TensorSpec> temporaries;
   std::map<std::string, uint64_t, std::less<>> places; ///< of temporaries in the workspace
-  std::vector<BufferNeed> needs;
+  std::string title; ///< of the problem
+  std::vector<BufferNeed> needs, needed; ///< `knownBuffers`, `buffers`
   manifest::Variables variables; ///< of the problem, without addresses
   mutable std::mutex mutex; ///< of `devices`
   mutable std::unordered_map<runtime::Device *, LoadedKernels> devices;

@@ -4,7 +4,7 @@
 // Those that Hocket ships are kernels/mods; `hocket/Pipelines/Modifications.h` reads them, and one's own.
 #pragma once
 
-#include "hocket/Support/DataType.h"
+#include "hocket/Support/ElementType.h"
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ namespace hocket::attention {
 /// A tensor that a modification reads.
 struct CapturedTensor {
   std::string name;
-  DataType type = DataType::F32; ///< i1 is i8 in memory
+  ElementType type = ElementType::F32; ///< i1 is i8 in memory
   /// Expressions over the problem's variables (docs/Manifest.md), one for each dimension; the last is
   /// contiguous. A tensor may have an extent of 1 instead along any dimension but the last.
   std::vector<std::string> sizes;

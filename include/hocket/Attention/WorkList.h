@@ -5,7 +5,7 @@
 // the device by a launch in front of attention, which makes the same one.
 #pragma once
 
-#include "hocket/Attention/WorkItem.h"
+#include "hocket/Grid/WorkItem.h"
 #include "hocket/Manifest/Tensors.h"
 #include "hocket/Support/Result.h"
 

@@ -64,7 +64,9 @@ struct PlannerOptions {
   std::vector<std::string> bundles;
   /// Whether kernels that no bundle has are compiled.
   bool compile = true;
-  /// Of the compiler's cache; without a value the environment decides.
+  /// What compiles them; null: a compiler with a cache of its own.
+  std::shared_ptr<Jit> compiler;
+  /// Of that cache; without a value the environment decides.
   std::optional<CacheSettings> cache;
   /// Told why the cache on disk is not used (`CacheSettings::onProblem`), if `cache` has no value.
   std::function<void(const std::string &)> onCacheProblem;

@@ -6,7 +6,7 @@
 // code object. docs/Manifest.md has the schema, the variables of attention problems and examples.
 #pragma once
 
-#include "hocket/Manifest/ElementType.h"
+#include "hocket/Support/ElementType.h"
 #include "hocket/Manifest/Expression.h"
 #include "hocket/Runtime/Device.h"
 

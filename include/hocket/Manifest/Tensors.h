@@ -7,7 +7,7 @@
 
 #include "hocket/Manifest/Expression.h"
 #include "hocket/Runtime/Device.h"
-#include "hocket/Support/DataType.h"
+#include "hocket/Support/ElementType.h"
 
 #include <cstdint>
 #include <map>
@@ -41,7 +41,7 @@ struct NumberRange {
 struct TensorSpec {
   std::string name; ///< "q": of its buffer, of the variable with its address, in messages
   TensorRole role = TensorRole::Input;
-  DataType type = DataType::BF16;
+  ElementType type = ElementType::BF16;
   int64_t rowElements = 1;                 ///< contiguous
   std::vector<TensorDimension> dimensions; ///< in the order of dense arrays on the host
   bool wanted = true; ///< an optional output that nobody wants has no buffer, but still variables

@@ -5,6 +5,7 @@
 // keys a row sees (Visibility.h), the softmax (Softmax.h), and the formulas that they make
 // (Forward.cpp, Backward.cpp).
 #include "Conversion/Passes.h"
+#include "Conversion/TileShape.h"
 
 #include "Backward.h"
 #include "Combine.h"
@@ -13,12 +14,12 @@
 #include "MakeBlockLists.h"
 #include "MakeWorkList.h"
 #include "QuerySums.h"
-#include "TileShape.h"
 
+#include "IR/ElementTypes.h"
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/WorkItems.h"
 
-#include "hocket/Attention/WorkItem.h"
+#include "hocket/Grid/WorkItem.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -45,7 +46,19 @@ template <typename ProblemOp> static LogicalResult verifyHeads(ProblemOp op) {
 }
 
 /// What the expansion cannot do, by name.
+/// Kernels are of one type.
+static LogicalResult verifyTypes(attn::ForwardOp op) {
+  if (!op.getTensorTypes())
+    return success();
+  NamedAttribute other = *op.getTensorTypes()->begin();
+  return op.emitOpError() << "'" << op.getSymName() << "' has 'q' of " << op.getElementType() << " and '"
+                          << other.getName().strref() << "' of " << op.getTensorType(other.getName())
+                          << ", which no kernel mixes; give all tensors one type";
+}
+
 static LogicalResult verifyExpandable(attn::ForwardOp op) {
+  if (failed(verifyTypes(op)))
+    return failure();
   if (op.getSink() && op.getSplit())
     return op.emitOpError() << "'" << op.getSymName()
                             << "' has a sink and is split, which would count the sink in each slice; "
@@ -78,10 +91,9 @@ static LogicalResult verifyExpandable(attn::BackwardOp op) { return verifyHeads(
 
 /// A fused loop reads K and dS transposed, and its sums are added in memory.
 static LogicalResult verifyTarget(attn::BackwardOp op, const ArchInfo &arch) {
-  constexpr unsigned elementBits = 16;
   if (op.getPart() != attn::BackwardPart::Fused)
     return success();
-  if (!arch.hasTransposedRead(elementBits) || !arch.hasLdsDma(tile::kDmaBytes))
+  if (!arch.hasTransposedRead(bitsOf(op.getElementType())) || !arch.hasLdsDma(tile::kDmaBytes))
     return op.emitOpError() << "'" << op.getSymName() << "' reads tiles transposed from LDS and loads 16 bytes to it, which "
                             << arch.name << " cannot; use parts dkdv and dq";
   if (op.getLoopTile())
@@ -235,8 +247,9 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
 
   static TileShape shapeFor(attn::ForwardOp op, const ArchInfo &arch,
                             const TileShapeConstraints &constraints) {
-    return chooseTileShape(arch, llvm::alignTo(op.getHeadDim(), kHeadBlock),
-                           llvm::alignTo(op.getValueHeadDim(), kHeadBlock), constraints);
+    HeadWidths head{int64_t(llvm::alignTo(op.getHeadDim(), kHeadBlock)),
+                    int64_t(llvm::alignTo(op.getValueHeadDim(), kHeadBlock)), bytesOf(op.getElementType())};
+    return chooseTileShape(arch, head, constraints);
   }
 
   /// What the op asks for, else the schedule, else the pass's options.

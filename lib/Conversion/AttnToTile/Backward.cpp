@@ -30,6 +30,7 @@
 #include "RingSteps.h"
 #include "WorkPartition.h"
 
+#include "IR/ElementTypes.h"
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/MemoryAccess.h"
@@ -44,7 +45,6 @@ using namespace hocket;
 using attn::BackwardPart;
 using tile::FragLayout;
 
-static constexpr int64_t kLanes = 64;
 
 namespace {
 /// A tensor that passes through LDS, or is held, and the elements of its heads.
@@ -507,7 +507,7 @@ SmallVector<tile::TileCut> BackwardLoop::queryCuts() {
 /// that hold an element of the query, by way of LDS, which costs a fraction of loading it for each of them.
 std::pair<Value, Value> BackwardLoop::rowSteps(Value t) {
   Type f32 = builder.getF32Type();
-  tile::RegisterLayout line{FragLayout::Lines, 1, std::min<int64_t>(shape.kvTile, kLanes)};
+  tile::RegisterLayout line{FragLayout::Lines, 1, std::min<int64_t>(shape.kvTile, kWaveLanes)};
   Type narrow = tile::ColumnsType::get(op.getContext(), shape.kvTile, f32, line);
   ValueRange loaded = step("load_rows", [&]() -> SmallVector<Value> {
     Value before = arith::MulIOp::create(builder, placeInView(t), builder.constant(shape.kvTile));
@@ -551,7 +551,7 @@ Value BackwardLoop::standing(const Operand &rows, Type type, int64_t first) {
 Value BackwardLoop::product(const Operand &tiles, const Operand &rows, Value t, StringRef name,
                             llvm::function_ref<Value()> start) {
   // Whole steps of the matrix instruction, the first part not the smaller one.
-  constexpr int64_t steps = tile::kFragmentShape.k;
+  int64_t steps = tile::operandShape(bitsOf(element)).k;
   int64_t all = llvm::alignTo(tiles.dim, steps), ofPartOne = llvm::alignTo(llvm::divideCeil(all, parts), steps);
   bool isAside = isa<tile::StashType>(rows.value.getType()), stands = isa<tile::RingType>(rows.value.getType());
   Value sum;
@@ -679,7 +679,9 @@ void BackwardLoop::fetchPassing(ArrayRef<NamedRings> tiles, Value t) {
     Value later = arith::AddIOp::create(builder, t, builder.constant(int64_t(1)));
     return {lists->lookUp(builder, later)};
   };
-  nextAhead = fetchSteps(builder, arch, shape.waves, tiles, t, {number, next}).front();
+  FetchAhead fetch;
+  fetch.number = number, fetch.next = next;
+  nextAhead = fetchSteps(builder, arch, shape.waves, tiles, t, fetch).front();
 }
 
 /// One tile: P = exp2(S scale - LSE), dS = P * (dP - delta), and what is summed. Returns the next sums.

@@ -1,7 +1,7 @@
 // The backward of attention as kernels on tiles, one for each part.
 #pragma once
 
-#include "TileShape.h"
+#include "Conversion/TileShape.h"
 
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/Tile.h"

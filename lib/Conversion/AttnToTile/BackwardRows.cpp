@@ -82,7 +82,7 @@ tile::KernelOp hocket::buildBackwardRows(attn::BackwardOp op, const ArchInfo &ar
 
   tile::RegisterLayout layout = tile::FragType::defaultLayout(
       FragLayout::Lines, {kRowsAtOnce, dim}, op.getElementType());
-  int64_t rows = std::max<int64_t>(kRowsAtOnce, 64 / layout.lanes);
+  int64_t rows = std::max<int64_t>(kRowsAtOnce, kWaveLanes / layout.lanes);
   Type fragment =
       tile::FragType::get(op.getContext(), {rows, dim}, op.getElementType(), layout);
   Type ofRows = tile::RowsType::get(op.getContext(), rows, builder.getF32Type(), layout);

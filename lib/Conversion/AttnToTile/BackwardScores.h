@@ -9,9 +9,9 @@
 #include "Dropout.h"
 #include "MaskBounds.h"
 #include "ModificationProgram.h"
-#include "TileShape.h"
 #include "Visibility.h"
 
+#include "Conversion/TileShape.h"
 #include "Target/Arch/ArchInfo.h"
 
 namespace hocket {

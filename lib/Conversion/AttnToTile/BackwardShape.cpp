@@ -9,6 +9,7 @@
 #include "Forward.h"
 #include "QuerySums.h"
 
+#include "IR/ElementTypes.h"
 #include "Tile/IR/FragmentAccess.h"
 #include "Target/Arch/Occupancy.h"
 
@@ -24,9 +25,11 @@ static constexpr int64_t kFusedSums = 256;
 /// Addresses, what is computed beside fragments, and what the register allocator needs to move.
 static constexpr int64_t kUncountedRegisters = 24;
 
-/// Registers of a lane for a fragment of so many numbers of 4 or 2 bytes.
-static int64_t f32Registers(int64_t numbers) { return numbers / 64; }
-static int64_t packedRegisters(int64_t numbers) { return numbers / 128; }
+/// Registers of a lane for a fragment of so many numbers of 4 bytes, or of elements of the problem.
+static int64_t f32Registers(int64_t numbers) { return numbers / kWaveLanes; }
+static int64_t packedRegisters(attn::BackwardOp op, int64_t numbers) {
+  return numbers * bitsOf(op.getElementType()) / (32 * kWaveLanes);
+}
 
 /// Registers of a lane in one iteration: sums, what is held, the operand that is read, S, dP, P, slopes of modified
 /// scores and row statistics.
@@ -41,8 +44,8 @@ static int64_t registersOf(attn::BackwardOp op, int64_t rows) {
   int64_t scores = f32Registers(rows * kWaveRows);
   int64_t statistics = part == BackwardPart::Dq ? 2 : 2 * rows / 2;
   int64_t slopes = op.getScoreMods() ? scores : 0;
-  return slopes + f32Registers(sums * kWaveRows) + packedRegisters(held * kWaveRows) +
-         packedRegisters(rows * std::max(depth, depthV)) + 2 * scores + scores / 2 + statistics +
+  return slopes + f32Registers(sums * kWaveRows) + packedRegisters(op, held * kWaveRows) +
+         packedRegisters(op, rows * std::max(depth, depthV)) + 2 * scores + scores / 2 + statistics +
          kUncountedRegisters;
 }
 
@@ -51,7 +54,7 @@ static int64_t fetchingWaves(attn::BackwardOp op, const ArchInfo &arch, int64_t 
   if (!arch.hasLdsDma(tile::kDmaBytes))
     return kManyWaves;
   int64_t dim = llvm::alignTo(op.getHeadDim(), kHeadBlock), dimV = llvm::alignTo(op.getValueHeadDim(), kHeadBlock);
-  return writingWaves(arch, dim, dimV, rows);
+  return writingWaves(arch, {dim, dimV, bytesOf(op.getElementType())}, rows);
 }
 
 /// For several workgroups on a compute unit: one wave of each on a SIMD, and what registers have no room for in LDS.

@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace hocket;
 
-static constexpr int64_t kSinkLanes = 64, kRowsOfLane = 16, kRows = kSinkLanes * kRowsOfLane;
+static constexpr int64_t kRowsOfLane = 16, kRows = kWaveLanes * kRowsOfLane;
 /// With dropout delta lacks this factor: a manifest expression.
 static constexpr llvm::StringLiteral kGradient = "d_sink";
 
@@ -64,7 +64,7 @@ tile::KernelOp hocket::buildBackwardSink(attn::BackwardOp op, const ArchInfo &ar
 
   Value head = tile::WorkgroupIdOp::create(builder, builder.getStrArrayAttr({"heads"})).getX();
   Value sink = tile::LoadOp::create(builder, f32, frame.argument("sink"), ValueRange(head), IntegerAttr());
-  tile::RegisterLayout line{tile::FragLayout::Lines, kRowsOfLane, kSinkLanes};
+  tile::RegisterLayout line{tile::FragLayout::Lines, kRowsOfLane, kWaveLanes};
   Type ofRows = tile::ColumnsType::get(op.getContext(), kRows, f32, line);
   Value batches = tile::DimOp::create(builder, frame.argument(BackwardFrame::kStatistics), 0);
   Value total = builder.accumulate(

@@ -5,6 +5,7 @@
 #include "ExpansionBuilder.h"
 #include "KernelFrame.h"
 #include "ListedOrder.h"
+#include "TileVisit.h"
 
 namespace hocket {
 
@@ -67,6 +68,28 @@ private:
   int64_t queries, keys, tilesOfBlock;
   List partial, full;
   mlir::Value wholeBlocks;
+};
+
+/// The tiles that lists name, whose block is looked up with the fetch of the tile before. `prepare` was called.
+class ListedTiles : public TileVisit {
+public:
+  explicit ListedTiles(const BlockLists &lists) : lists(lists) {}
+  mlir::Value number(ExpansionBuilder &builder, mlir::Value t) const override { return lists.number(builder, block, t); }
+  bool isInOrder() const override { return false; }
+  llvm::SmallVector<mlir::Value> first(ExpansionBuilder &builder) const override {
+    return {lists.lookUp(builder, builder.constant(int64_t(0)))};
+  }
+  llvm::SmallVector<mlir::Value> next(ExpansionBuilder &builder, mlir::Value t) const override {
+    return {lists.lookUp(builder, mlir::arith::AddIOp::create(builder, t, builder.constant(int64_t(1))))};
+  }
+  void enter(mlir::ValueRange carried) override { block = carried.front(); }
+  bool isListed() const override { return true; }
+  mlir::Value countsMasks(ExpansionBuilder &builder, mlir::Value t) const override { return lists.isPartial(builder, t); }
+  mlir::Value mayEnd(ExpansionBuilder &builder) const override { return lists.isBehindWhole(builder, block); }
+
+private:
+  const BlockLists &lists;
+  mlir::Value block;
 };
 
 } // namespace hocket

@@ -7,7 +7,7 @@
 #include "SequenceViews.h"
 #include "WorkPartition.h"
 
-#include "hocket/Attention/WorkItem.h"
+#include "hocket/Grid/WorkItem.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"

@@ -2,14 +2,12 @@
 #pragma once
 
 #include "Tile/IR/Tile.h"
+#include "Grid/WaveShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace hocket {
-
-/// Query rows of one wave: the columns of one accumulator block.
-inline constexpr int64_t kWaveRows = 32;
 
 class ExpansionBuilder : public mlir::ImplicitLocOpBuilder {
 public:

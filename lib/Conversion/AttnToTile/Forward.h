@@ -1,16 +1,13 @@
 // The forward of attention as a kernel on tiles.
 #pragma once
 
-#include "TileShape.h"
+#include "Conversion/TileShape.h"
 
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/Tile.h"
 #include "Target/Arch/ArchInfo.h"
 
 namespace hocket {
-
-/// Heads are whole loads of 16 bytes, computed in whole accumulator blocks.
-inline constexpr int64_t kHeadUnit = 8, kHeadBlock = 32, kMaxHead = 256;
 
 /// Writes the kernel of `op` in front of it. The shape is one that `op` may have. Fails, with a diagnostic, where
 /// modifications contradict one another.

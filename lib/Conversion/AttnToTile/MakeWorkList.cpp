@@ -3,14 +3,14 @@
 //
 // Nothing is sorted. How many entries stand in front of one is a sum over all sequences, each of whose terms follows from
 // its lengths and from where it begins on the line along which work is cut: lanes have a sequence each. What is computed is
-// said in lib/Attention/WorkFormulas.h, for the host's list too.
+// said in lib/Grid/WorkFormulas.h, for the host's list too.
 #include "MakeWorkList.h"
 
 #include "ExpansionBuilder.h"
 #include "KernelFrame.h"
 #include "WorkPartition.h"
 
-#include "Attention/WorkFormulas.h"
+#include "Grid/WorkFormulas.h"
 #include "Target/Arch/ArchInfo.h"
 #include "Tile/IR/RegionOps.h"
 
@@ -23,7 +23,6 @@ using namespace hocket::attention;
 using arith::CmpIPredicate;
 
 /// Sequences that are looked at together.
-static constexpr int64_t kWorkLanes = 64;
 /// By how many places sequences are shifted from one block of queries to the next: one more than there are XCDs.
 static constexpr int64_t kBlockShift = 9;
 /// Of products, whose parts are summed.
@@ -127,11 +126,11 @@ private:
       function_ref<SmallVector<Value>(const LaneWork &, Value number, const LaneLine &line, Value place, ValueRange more)>;
   SmallVector<Value> overSequences(ArrayRef<tile::Reduction> kinds, TypeRange types, const LaneLine *line, ValueRange more,
                                    OfSequence body);
-  /// What `body` makes in each of `kWorkLanes` lanes of its number, from `first` on, and of `inputs`.
+  /// What `body` makes in each of `kWaveLanes` lanes of its number, from `first` on, and of `inputs`.
   SmallVector<Value> inLanes(size_t results, ValueRange inputs, Value first,
                              function_ref<SmallVector<Value>(ValueRange inputs, Value number)> body);
   Type lanesType() {
-    return tile::RowsType::get(op.getContext(), kWorkLanes, builder.getI32Type(), {tile::FragLayout::Lines, 4, 1});
+    return tile::RowsType::get(op.getContext(), kWaveLanes, builder.getI32Type(), {tile::FragLayout::Lines, 4, 1});
   }
 
   LaneLine findLine();
@@ -298,7 +297,7 @@ SmallVector<Value> WorkListExpansion::overSequences(ArrayRef<tile::Reduction> ki
   for (Type type : types)
     start.push_back(type == i32 ? a.constant(0) : a.wideConstant(0));
   start.push_back(a.constant(0));
-  auto loop = scf::ForOp::create(builder, a.constant(0), frame.argument("batch"), a.constant(kWorkLanes), start);
+  auto loop = scf::ForOp::create(builder, a.constant(0), frame.argument("batch"), a.constant(kWaveLanes), start);
   ExpansionBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Value first = loop.getInductionVar(), passed = loop.getRegionIterArgs().back();

@@ -1,23 +1,67 @@
-// K and V in pages.
-#include "PagedKeys.h"
+// K and V in pages: which ones a sequence has, and which rows of them a workgroup works on.
+#include "KeySource.h"
+#include "RingSteps.h"
+
+#include "Tile/IR/FragmentAccess.h"
 
 using namespace mlir;
 using namespace hocket;
+
+/// How many tiles ahead of the fetch pages are looked up: as many as rings hold, so that waiting for the numbers waits
+/// for no tile that is still on its way.
+static constexpr int64_t kAhead = 2;
+/// Places of rows can be found a tile ahead, too: where nothing hides what a fetch does before it asks for something.
+static constexpr int64_t kLocated = 1;
 
 /// Rows of all pages of a head are reached by 32-bit offsets, beyond which one means none.
 static constexpr int64_t kMostPoolBytes = int64_t(1) << 31, kMostRows = int64_t(1) << 30;
 /// And so are a table's entries, of 4 bytes.
 static constexpr int64_t kMostEntries = int64_t(1) << 28;
 
-Tensor PagedKeys::tensor(StringRef name) {
-  if (name == "k")
-    return {name, {"k_stride_b", "k_stride_s", "k_stride_h"}, {"num_pages", "page_size", "kv_heads"}};
-  return {name, {"v_stride_b", "v_stride_s", "v_stride_h"}, {"num_pages", "page_size", "kv_heads"}};
+namespace {
+class PagedKeys : public KeySource {
+public:
+  PagedKeys(attn::ForwardOp op, const LoopContext &loop, SequenceViews &sequences)
+      : KeySource(op, loop, sequences), pageRows(*op.getPageSize()), isLists(op.getPageLists()), far(op.getFarPages()),
+        inVectors(op.getVectorPages()), locates(!far && op.getGroupRows() && loop.arch.hasLdsDma(tile::kDmaBytes)) {}
+
+  void addArguments(KernelFrame &frame) const override;
+  void find(const KernelFrame &frame, Value batch) override;
+  void enter() override {}
+  Value count() const override { return rows; }
+  Value moveTo(const WorkPartition::Slice &slice) override;
+  SmallVector<Value> first(const TileVisit &visit) override;
+  SmallVector<Value> fetchSteps(const TileVisit &visit, Value t, ValueRange ahead) override;
+  void leave(ValueRange ahead) override {
+    for (Value pages : ahead)
+      tile::RetainOp::create(loop.builder, pages);
+  }
+  Value readValues(const TileVisit &visit, Value t, Value keyCount) override;
+  int64_t outputRun() const override { return inVectors ? 0 : KeySource::outputRun(); }
+
+private:
+  Tensor tensor(const KernelFrame &frame, StringRef name) const override;
+  Value ring(Type type, Value view, ValueRange indices) const override;
+  Value number(Value t) const;
+  Value behind(const TileVisit &visit, Value t, int64_t distance) const;
+  Value lookUp(Value t) const;
+  Value locate(Value ring, Value pages, Value t) const;
+  SmallVector<Value> fetchLocated(const TileVisit &visit, Value t, ValueRange ahead);
+
+  int64_t pageRows;
+  bool isLists, far, inVectors; ///< pools may be of any size; elements lie in vectors
+  bool locates;                 ///< places are found a tile ahead
+  Value table, rows, firstTile; ///< of the sequence
+};
+} // namespace
+
+Tensor PagedKeys::tensor(const KernelFrame &frame, StringRef name) const {
+  Tensor pool = sequences.tensor(frame, name);
+  pool.sizes = {"num_pages", "page_size", "kv_heads"};
+  return pool;
 }
 
 void PagedKeys::addArguments(KernelFrame &frame) const {
-  if (!isThere())
-    return;
   MLIRContext *context = frame.context();
   Type i32 = IntegerType::get(context, 32);
   auto list = [&](int64_t rank) -> Type {
@@ -52,7 +96,8 @@ void PagedKeys::addArguments(KernelFrame &frame) const {
   }
 }
 
-void PagedKeys::enter(ExpansionBuilder &builder, const KernelFrame &frame, Value batch, Value used) {
+void PagedKeys::find(const KernelFrame &frame, Value batch) {
+  ExpansionBuilder &builder = loop.builder;
   Type i32 = builder.getI32Type();
   Value zero = builder.constant(int64_t(0)), one = builder.constant(int64_t(1));
   Value perPage = builder.constant(pageRows);
@@ -60,7 +105,6 @@ void PagedKeys::enter(ExpansionBuilder &builder, const KernelFrame &frame, Value
   auto load = [&](StringRef name, Value index) -> Value {
     return tile::LoadOp::create(builder, i32, frame.argument(name), ValueRange(index), IntegerAttr());
   };
-  Value rows;
   if (isLists) {
     Value first = arith::MaxSIOp::create(builder, load("kv_indptr", batch), zero);
     Value next = load("kv_indptr", arith::AddIOp::create(builder, batch, one));
@@ -76,46 +120,115 @@ void PagedKeys::enter(ExpansionBuilder &builder, const KernelFrame &frame, Value
     table = tile::SelectOp::create(builder, list, frame.argument("block_table"), ValueRange(batch));
     rows = arith::MulIOp::create(builder, tile::DimOp::create(builder, table, 0), perPage);
   }
-  if (used)
+  if (Value used = sequences.usedKeys())
     rows = arith::MinSIOp::create(builder, rows, used);
-  keys = arith::MaxSIOp::create(builder, rows, zero);
+  rows = arith::MaxSIOp::create(builder, rows, zero);
 }
 
-void PagedKeys::moveTo(ExpansionBuilder &builder, Value first, int64_t kvTile, Value size) {
-  firstTile = firstTile ? Value(arith::AddIOp::create(builder, firstTile, first)) : first;
-  Value firstKey = arith::MulIOp::create(builder, firstTile, builder.constant(kvTile));
-  keys = arith::MinSIOp::create(builder, keys, arith::AddIOp::create(builder, firstKey, size));
-}
-
-Value PagedKeys::left(ExpansionBuilder &builder, int64_t kvTile) const {
-  Value firstKey = arith::MulIOp::create(builder, firstTile, builder.constant(kvTile));
-  Value left = arith::SubIOp::create(builder, keys, firstKey);
+/// Tiles count from the first of the slice, whatever page it begins in.
+Value PagedKeys::moveTo(const WorkPartition::Slice &slice) {
+  ExpansionBuilder &builder = loop.builder;
+  Value size = builder.constant(loop.shape.kvTile);
+  firstTile = firstTile ? Value(arith::AddIOp::create(builder, firstTile, slice.firstTile)) : slice.firstTile;
+  Value firstKey = arith::MulIOp::create(builder, firstTile, size);
+  rows = arith::MinSIOp::create(builder, rows, arith::AddIOp::create(builder, firstKey, slice.size));
+  Value left = arith::SubIOp::create(builder, rows, firstKey);
   return arith::MaxSIOp::create(builder, left, builder.constant(int64_t(0)));
 }
 
-Value PagedKeys::ring(ExpansionBuilder &builder, Type type, Value view, Value kvHead, bool ofKeys) const {
+Value PagedKeys::ring(Type type, Value view, ValueRange indices) const {
+  ExpansionBuilder &builder = loop.builder;
   auto vectors = tile::VectorsAlongAttr::get(builder.getContext(),
-                                             ofKeys ? tile::VectorsAlong::Columns : tile::VectorsAlong::Rows);
-  Value indices[] = {builder.constant(int64_t(0)), kvHead};
-  return tile::RingOp::create(builder, type, view, indices, builder.getI64IntegerAttr(pageRows),
-                              keys, /*continued=*/Value(), /*alternate=*/Value(),
+                                             view == k ? tile::VectorsAlong::Columns : tile::VectorsAlong::Rows);
+  Value ofPool[] = {builder.constant(int64_t(0)), indices.back()};
+  return tile::RingOp::create(builder, type, view, ofPool, builder.getI64IntegerAttr(pageRows), rows,
+                              /*continued=*/Value(), /*alternate=*/Value(),
                               inVectors ? vectors : tile::VectorsAlongAttr(), far, StringAttr(), IntegerAttr(),
                               IntegerAttr(), /*apart=*/IntegerAttr(), tile::LdsLayoutAttr());
 }
 
-Value PagedKeys::number(ExpansionBuilder &builder, Value t) const {
-  return firstTile ? Value(arith::AddIOp::create(builder, firstTile, t)) : t;
+/// The number of tile `t` in the sequence.
+Value PagedKeys::number(Value t) const {
+  return firstTile ? Value(arith::AddIOp::create(loop.builder, firstTile, t)) : t;
 }
 
-Value PagedKeys::lookUp(ExpansionBuilder &builder, Value ring, Value t) const {
-  return tile::LookUpOp::create(builder,
-                                tile::PagesType::get(builder.getContext(),
-                                                     cast<tile::RingType>(ring.getType()).getShape()[0]),
-                                table, ring, number(builder, t));
+/// The number, in the views, of the tile that is visited `distance` after tile `t`.
+Value PagedKeys::behind(const TileVisit &visit, Value t, int64_t distance) const {
+  Value later = arith::AddIOp::create(loop.builder, t, loop.builder.constant(distance));
+  return visit.number(loop.builder, later);
 }
 
-Value PagedKeys::locate(ExpansionBuilder &builder, Value ring, Value pages, Value t, int64_t waves) const {
+/// Where tile `t` of the views is.
+Value PagedKeys::lookUp(Value t) const {
+  Type pages = tile::PagesType::get(loop.builder.getContext(), loop.shape.kvTile);
+  return tile::LookUpOp::create(loop.builder, pages, table, keys, number(t));
+}
+
+/// Where its rows lie, of which `pages` were looked up.
+Value PagedKeys::locate(Value ring, Value pages, Value t) const {
   auto type = cast<tile::RingType>(ring.getType());
-  Type places = tile::PlacesType::get(builder.getContext(), type.getShape(), type.getElementType(), waves);
-  return tile::LocateOp::create(builder, places, pages, ring, number(builder, t));
+  Type places =
+      tile::PlacesType::get(loop.builder.getContext(), type.getShape(), type.getElementType(), loop.shape.waves);
+  return tile::LocateOp::create(loop.builder, places, pages, ring, number(t));
+}
+
+SmallVector<Value> PagedKeys::first(const TileVisit &visit) {
+  auto numberOf = [&](int64_t t) { return visit.number(loop.builder, loop.builder.constant(t)); };
+  SmallVector<Value> ahead;
+  for (int64_t t = 0; t != kAhead + (locates ? kLocated : 0); ++t)
+    ahead.push_back(lookUp(numberOf(t)));
+  if (!locates)
+    return ahead;
+  SmallVector<Value> located;
+  for (Value ring : {keys, values})
+    located.push_back(locate(ring, ahead.front(), numberOf(0)));
+  llvm::append_range(located, ArrayRef(ahead).drop_front());
+  return located;
+}
+
+SmallVector<Value> PagedKeys::fetchSteps(const TileVisit &visit, Value t, ValueRange ahead) {
+  if (locates)
+    return fetchLocated(visit, t, ahead);
+  auto ofTile = [&] { return number(visit.number(loop.builder, t)); };
+  // Numbers of pages stand before the tile: what waits for them does not wait for it.
+  auto before = [&] {
+    SmallVector<Value> next = llvm::to_vector(ahead.drop_front());
+    next.push_back(lookUp(behind(visit, t, kAhead)));
+    return next;
+  };
+  FetchAhead fetch;
+  fetch.number = ofTile, fetch.pages = ahead.front(), fetch.before = before;
+  return hocket::fetchSteps(loop.builder, loop.arch, loop.shape.waves, {{"k", {keys}}, {"v", {values}}}, t, fetch);
+}
+
+/// The same where places are found a tile ahead: `ahead` has those of tile `t`, for K and for V, and the pages of the
+/// tiles behind it. Nothing stands in front of what asks for the tile.
+SmallVector<Value> PagedKeys::fetchLocated(const TileVisit &visit, Value t, ValueRange ahead) {
+  ValueRange next = ahead.drop_front(2);
+  auto fetch = [&](Value ring, Value places) -> Value {
+    tile::FetchOp::create(loop.builder, ring, t, Value(), places, Value());
+    return locate(ring, next.front(), behind(visit, t, kLocated));
+  };
+  SmallVector<Value> ofKeys = llvm::to_vector(loop.builder.step("fetch_k", [&] {
+    SmallVector<Value> made = {fetch(keys, ahead[0])};
+    llvm::append_range(made, next.drop_front());
+    made.push_back(lookUp(behind(visit, t, kLocated + kAhead)));
+    return made;
+  }));
+  Value ofValues = loop.builder.step("fetch_v", [&] { return SmallVector<Value>{fetch(values, ahead[1])}; }).front();
+  ofKeys.insert(ofKeys.begin() + 1, ofValues);
+  return ofKeys;
+}
+
+/// Vectors have keys behind the last one, whose weights are zero and whose values may be anything.
+Value PagedKeys::readValues(const TileVisit &visit, Value t, Value keyCount) {
+  Value read = KeySource::readValues(visit, t, keyCount);
+  if (!inVectors)
+    return read;
+  return tile::MaskDepthOp::create(loop.builder, read, visit.number(loop.builder, t), keyCount);
+}
+
+std::unique_ptr<KeySource> hocket::createPagedKeys(attn::ForwardOp op, const LoopContext &loop,
+                                                   SequenceViews &sequences) {
+  return std::make_unique<PagedKeys>(op, loop, sequences);
 }

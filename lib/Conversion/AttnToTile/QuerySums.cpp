@@ -12,7 +12,7 @@ using namespace hocket;
 using tile::FragLayout;
 
 /// Numbers of a block, lanes, and bytes that one lane adds at once.
-static constexpr int64_t kBlockNumbers = 1024, kLanesOfWave = 64, kWordBytes = 4;
+static constexpr int64_t kBlockNumbers = 1024, kWordBytes = 4;
 static constexpr int64_t kQueriesOfBlock = 32, kWavesOfConversion = 4;
 
 QuerySums::QuerySums(attn::BackwardOp op)
@@ -80,7 +80,7 @@ Value QuerySums::ofHead(ExpansionBuilder &builder, const KernelFrame &frame, Val
 tile::FragType QuerySums::image(int64_t count) const {
   int64_t run = kWordBytes * 8 / element.getIntOrFloatBitWidth();
   return tile::FragType::get(context, {count, kBlockNumbers}, element,
-                             tile::RegisterLayout{FragLayout::Lines, run, kLanesOfWave});
+                             tile::RegisterLayout{FragLayout::Lines, run, kWaveLanes});
 }
 
 tile::FragType QuerySums::held(int64_t count) const {

@@ -6,36 +6,36 @@
 using namespace mlir;
 using namespace hocket;
 
-/// Columns of an operand that one step of its product takes.
-static constexpr int64_t kDepthStep = 16;
-
 SmallVector<Value> hocket::fetchSteps(ExpansionBuilder &builder, const ArchInfo &arch, int64_t waves,
                                       ArrayRef<NamedRings> tiles, Value t, const FetchAhead &ahead) {
   bool hasDma = arch.hasLdsDma(tile::kDmaBytes);
   SmallVector<ValueRange> parts;
   SmallVector<Value> next;
+  size_t countBefore = 0;
   for (const NamedRings &entry : tiles) {
     bool isFirst = &entry == tiles.begin();
     ValueRange results = builder.step(("fetch_" + entry.name).str(), [&] {
       Value from = ahead.number ? ahead.number() : Value();
-      SmallVector<Value> made;
+      SmallVector<Value> made = isFirst && ahead.before ? ahead.before() : SmallVector<Value>();
+      countBefore = made.size();
       for (Value ring : entry.rings) {
         if (hasDma) {
-          tile::FetchOp::create(builder, ring, t, from, Value(), Value());
+          tile::FetchOp::create(builder, ring, t, from, ahead.pages, Value());
           continue;
         }
         auto type = cast<tile::RingType>(ring.getType());
         Type part = tile::PartType::get(builder.getContext(), type.getShape(),
                                         type.getElementType(), waves);
-        made.push_back(tile::LoadPartOp::create(builder, part, ring, t, from, Value()));
+        made.push_back(tile::LoadPartOp::create(builder, part, ring, t, from, ahead.pages));
       }
       if (isFirst && ahead.next)
         llvm::append_range(made, ahead.next());
       return made;
     });
     size_t count = hasDma ? 0 : entry.rings.size();
-    parts.push_back(results.take_front(count));
-    llvm::append_range(next, results.drop_front(count));
+    parts.push_back(results.slice(countBefore, count));
+    llvm::append_range(next, results.take_front(countBefore));
+    llvm::append_range(next, results.drop_front(countBefore + count));
   }
   if (hasDma)
     return next;
@@ -50,7 +50,7 @@ SmallVector<Value> hocket::fetchSteps(ExpansionBuilder &builder, const ArchInfo 
 
 Value hocket::withoutPadding(ExpansionBuilder &builder, Value operand, int64_t headDim) {
   auto type = cast<tile::FragType>(operand.getType());
-  int64_t needed = llvm::alignTo(headDim, kDepthStep);
+  int64_t needed = llvm::alignTo(headDim, type.getDepthStep());
   if (needed == type.getDepth())
     return operand;
   Type element = type.getElementType();

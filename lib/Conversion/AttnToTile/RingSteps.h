@@ -13,10 +13,12 @@ struct NamedRings {
   llvm::SmallVector<mlir::Value, 2> rings;
 };
 
-/// What the first step of a fetch gives beside tiles, and which tile of its view tile `t` is.
+/// Which tile of its view tile `t` is, and what the first step of a fetch gives beside tiles.
 struct FetchAhead {
-  llvm::function_ref<mlir::Value()> number = nullptr;              ///< null: `t`
-  llvm::function_ref<llvm::SmallVector<mlir::Value>()> next = nullptr; ///< null: nothing
+  llvm::function_ref<mlir::Value()> number = nullptr; ///< null: `t`
+  mlir::Value pages = {};                             ///< where it is, of a paged ring
+  using Values = llvm::function_ref<llvm::SmallVector<mlir::Value>()>;
+  Values before = nullptr, next = nullptr; ///< what stands before, and after, what asks for the tile; null: nothing
 };
 
 /// Tile `t` of all rings to LDS: in one step each, `fetch_NAME`, where a load can write there, else a step that loads

@@ -6,8 +6,6 @@ using namespace hocket;
 
 Tensor SequenceViews::tensor(const KernelFrame &frame, StringRef name) const {
   bool ofKeys = isOfKeys(name), isPacked = ofKeys ? packedKeys : packedQueries;
-  if (ofKeys && pages())
-    return PagedKeys::tensor(name);
   Tensor tensor{name, {}, {"batch"}};
   for (StringRef dimension : {"b", "s", "h"})
     tensor.strides.push_back(
@@ -49,7 +47,6 @@ void SequenceViews::addArguments(KernelFrame &frame, bool ofKeys) const {
                                      std::tuple(keyLengths, "seqused_k", "batch")})
     if (isThere)
       frame.addTensor(list, {name, {}, {size}});
-  paged.addArguments(frame);
   if (packedQueries)
     frame.addScalar(i32, "seq_q");
   if (packedKeys && ofKeys)
@@ -118,6 +115,4 @@ void SequenceViews::enter(ExpansionBuilder &builder, const KernelFrame &frame, V
   }
   keys = read(builder, frame.argument("cu_seqlens_k"), frame.argument("seqused_k"), batch, Value(),
               newKeys(frame));
-  if (pages())
-    paged.enter(builder, frame, batch, keys.size);
 }

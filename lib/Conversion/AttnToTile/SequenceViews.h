@@ -9,7 +9,6 @@
 
 #include "ExpansionBuilder.h"
 #include "KernelFrame.h"
-#include "PagedKeys.h"
 
 #include "Attn/IR/Attn.h"
 
@@ -20,7 +19,7 @@ public:
   explicit SequenceViews(attn::ForwardOp op)
       : packedQueries(op.getPackedQueries()), packedKeys(op.getPackedKeys()),
         queryLengths(op.getQueryLengths()), keyLengths(op.getKeyLengths()), appendedKeys(op.getAppendedKeys()),
-        paged(op) {}
+        inPages(op.getPageSize().has_value()) {}
   /// Of rows that are put together there are queries alone.
   explicit SequenceViews(attn::CombineOp op)
       : packedQueries(op.getPackedQueries()), packedKeys(false), queryLengths(op.getQueryLengths()), keyLengths(false),
@@ -31,7 +30,7 @@ public:
 
   /// Whether lengths differ from sequence to sequence, so that they are known in the kernel only.
   bool hasOwnLengths() const {
-    return packedQueries || packedKeys || queryLengths || keyLengths || paged.isThere();
+    return packedQueries || packedKeys || queryLengths || keyLengths || inPages;
   }
 
   /// Q, K, V and O, or a gradient of one of them, with where it lies in the problem; `name` is one of these.
@@ -60,17 +59,9 @@ public:
                         std::optional<int64_t> along = std::nullopt) const {
     return queries.of(builder, view, along);
   }
-  /// K or V of the sequence; of pages all.
-  mlir::Value ofKeys(ExpansionBuilder &builder, mlir::Value view) const {
-    return pages() ? view : keys.of(builder, view, std::nullopt);
-  }
-  /// The keys of the sequence, of which `k` is the view.
-  mlir::Value keyCount(ExpansionBuilder &builder, mlir::Value k) const {
-    return pages() ? paged.count() : tile::DimOp::create(builder, k, 1).getResult();
-  }
-  /// Where keys are in pages: null elsewhere.
-  PagedKeys *pages() { return paged.isThere() ? &paged : nullptr; }
-  const PagedKeys *pages() const { return paged.isThere() ? &paged : nullptr; }
+  mlir::Value ofKeys(ExpansionBuilder &builder, mlir::Value view) const { return keys.of(builder, view, std::nullopt); }
+  /// How many keys of its own the sequence uses; null: all of its rows.
+  mlir::Value usedKeys() const { return keys.size; }
 
   /// Whether tensor `name` has rows of keys.
   static bool isOfKeys(llvm::StringRef name) { return name.ends_with("k") || name.ends_with("v"); }
@@ -87,9 +78,8 @@ private:
 
   mlir::Value newKeys(const KernelFrame &frame) const;
 
-  bool packedQueries, packedKeys, queryLengths, keyLengths, appendedKeys;
+  bool packedQueries, packedKeys, queryLengths, keyLengths, appendedKeys, inPages = false;
   Rows queries, keys;
-  PagedKeys paged;
 };
 
 } // namespace hocket

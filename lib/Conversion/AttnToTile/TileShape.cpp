@@ -1,5 +1,5 @@
 // The rule of TileShape.h, in registers of one lane.
-#include "TileShape.h"
+#include "Conversion/TileShape.h"
 
 #include "ExpansionBuilder.h"
 
@@ -13,7 +13,6 @@
 using namespace hocket;
 
 static constexpr int64_t kFewKeys = 32, kKeys = 64, kManyKeys = 128;
-static constexpr int64_t kElementBytes = 2;
 /// Addresses, softmax state, exponentials on their way: what the shipped kernels were seen to need.
 static constexpr int64_t kOtherRegisters = 40;
 
@@ -22,10 +21,10 @@ static int64_t registersOf(const ArchInfo &arch, int64_t rows, int64_t columns, 
   return rows * columns * bytes / (4 * arch.waves.waveSize);
 }
 
-static bool fits(const ArchInfo &arch, int64_t depth, int64_t depthV, TileShape shape,
-                 bool bothOperands) {
-  auto narrow = [&](int64_t rows, int64_t columns) {
-    return registersOf(arch, rows, columns, kElementBytes);
+static bool fits(const ArchInfo &arch, HeadWidths head, TileShape shape, bool bothOperands) {
+  auto [depth, depthV, elementBytes] = head;
+  auto narrow = [&, elementBytes = elementBytes](int64_t rows, int64_t columns) {
+    return registersOf(arch, rows, columns, elementBytes);
   };
   int64_t state = registersOf(arch, depthV, kWaveRows, 4) + narrow(depth, kWaveRows);
   int64_t first = narrow(shape.kvTile, depth) + registersOf(arch, shape.kvTile, kWaveRows, 4);
@@ -35,47 +34,46 @@ static bool fits(const ArchInfo &arch, int64_t depth, int64_t depthV, TileShape 
   return state + operands + kOtherRegisters <= static_cast<int64_t>(maxVgprsFor(arch, perSimd));
 }
 
-int64_t hocket::writingWaves(const ArchInfo &arch, int64_t depth, int64_t depthV, int64_t keys) {
+int64_t hocket::writingWaves(const ArchInfo &arch, HeadWidths head, int64_t keys) {
   unsigned panel =
-      std::min(panelBytesFor(depth * kElementBytes), panelBytesFor(depthV * kElementBytes));
+      std::min(panelBytesFor(head.depth * head.elementBytes), panelBytesFor(head.depthV * head.elementBytes));
   int64_t written = int64_t(arch.waves.waveSize) * std::ranges::max(arch.lds.dmaBytes);
   return std::max<int64_t>(1, keys * panel / written);
 }
 
-int64_t hocket::fetchableKeys(const ArchInfo &arch, int64_t depth, int64_t depthV, int64_t waves, int64_t keys) {
+int64_t hocket::fetchableKeys(const ArchInfo &arch, HeadWidths head, int64_t waves, int64_t keys) {
   if (!arch.hasLdsDma(tile::kDmaBytes))
     return keys;
-  while (keys < kManyKeys && writingWaves(arch, depth, depthV, keys) < waves)
+  while (keys < kManyKeys && writingWaves(arch, head, keys) < waves)
     keys *= 2;
   return keys;
 }
 
 /// Keys where both operands are held and four waves share a tile.
-static int64_t keysForBoth(const ArchInfo &arch, int64_t depth, int64_t depthV) {
+static int64_t keysForBoth(const ArchInfo &arch, HeadWidths head) {
   auto fit = [&](int64_t waves, int64_t keys) {
-    return fits(arch, depth, depthV, {waves, keys}, /*bothOperands=*/true);
+    return fits(arch, head, {waves, keys}, /*bothOperands=*/true);
   };
-  if (writingWaves(arch, depth, depthV, kFewKeys) < kFewWaves)
+  if (writingWaves(arch, head, kFewKeys) < kFewWaves)
     return kKeys;
   bool two = fit(2 * kFewWaves, kFewKeys);
   return two || !fit(kFewWaves, kKeys) ? kFewKeys : kKeys;
 }
 
-TileShape hocket::chooseTileShape(const ArchInfo &arch, int64_t depth, int64_t depthV,
-                                  const TileShapeConstraints &constraints) {
+TileShape hocket::chooseTileShape(const ArchInfo &arch, HeadWidths head, const TileShapeConstraints &constraints) {
   if (!arch.hasLdsDma(tile::kDmaBytes))
     return {constraints.waves.value_or(kFewWaves), constraints.kvTile.value_or(kFewKeys)};
   TileShape shape{constraints.waves.value_or(kManyWaves), constraints.kvTile.value_or(kKeys)};
   bool both = constraints.bothOperands;
-  if (!constraints.waves && !fits(arch, depth, depthV, shape, both))
+  if (!constraints.waves && !fits(arch, head, shape, both))
     shape.waves = kFewWaves;
   TileShape larger{shape.waves, kManyKeys};
-  if (!constraints.kvTile && shape.waves == kManyWaves && fits(arch, depth, depthV, larger, both))
+  if (!constraints.kvTile && shape.waves == kManyWaves && fits(arch, head, larger, both))
     shape = larger;
   if (!constraints.kvTile && shape.waves == kFewWaves && both)
-    shape.kvTile = keysForBoth(arch, depth, depthV);
+    shape.kvTile = keysForBoth(arch, head);
   if (!constraints.waves)
-    shape.waves = std::min(shape.waves, writingWaves(arch, depth, depthV, shape.kvTile));
+    shape.waves = std::min(shape.waves, writingWaves(arch, head, shape.kvTile));
   return shape;
 }
 

@@ -1,5 +1,7 @@
 // Masks' code, evaluated.
-#include "TileSurvey.h"
+#include "Conversion/TileSurvey.h"
+
+#include "VisitedTiles.h"
 
 using namespace mlir;
 using namespace hocket;
@@ -9,12 +11,48 @@ static constexpr StringRef kBatch = "survey batch", kHead = "survey head", kRow 
                            kWaveRow = "survey wave row", kTile = "survey tile", kQueries = "survey queries",
                            kSurveyKeys = "survey keys";
 
+namespace {
+class MaskSurvey : public TileSurvey {
+public:
+  MaskSurvey(Shape shape, MLIRContext *context) : shape(shape), frame(context) {}
+  bool build(ModuleOp module, bool isCausal);
+
+  SmallVector<StringRef> numbers() const override;
+  bool dependsOnHeads() const override;
+  void set(int64_t seqQ, int64_t seqKv, ArrayRef<double> numbers) override;
+  StringRef obstacle() const override { return unknownOp; }
+  std::optional<SmallVector<int64_t>> visited(const Workgroup &workgroup) override;
+  std::optional<bool> isCut(int64_t row, int64_t tile, bool countsMasks) override;
+
+private:
+  void emit(Location loc);
+  void evaluate(Operation *from, Operation *to);
+  bool evaluate(Operation &op);
+  bool evaluateByFolding(Operation &op);
+  std::optional<int64_t> find(Value value) const;
+
+  Shape shape;
+  KernelFrame frame;
+  SmallVector<std::unique_ptr<ModificationProgram>> programs;
+  size_t masks = 0; ///< how many of `programs`, the first, are `attn.mask_mod`; the end of keys follows them
+  SmallVector<std::string> names;
+  tile::KernelOp kernel;
+  VisitedTiles tiles;
+  Value cut, cutByOwn; ///< by any mask, and by those that are no `attn.mask_mod`
+  Operation *ofWave = nullptr, *ofTile = nullptr; ///< where the parts of the code begin
+  llvm::DenseMap<Value, int64_t> known; ///< integers; of f32 the bits
+  std::string unknownOp;
+};
+} // namespace
+
+TileSurvey::~TileSurvey() = default;
+
 std::unique_ptr<TileSurvey> TileSurvey::create(ModuleOp module, bool isCausal, Shape shape) {
-  std::unique_ptr<TileSurvey> survey(new TileSurvey(shape, module.getContext()));
+  auto survey = std::make_unique<MaskSurvey>(shape, module.getContext());
   return survey->build(module, isCausal) ? std::move(survey) : nullptr;
 }
 
-bool TileSurvey::build(ModuleOp module, bool isCausal) {
+bool MaskSurvey::build(ModuleOp module, bool isCausal) {
   Location loc = module.getLoc();
   auto scores = tile::FragType::get(module.getContext(), {shape.kvTile, kWaveRows},
                                     Float32Type::get(module.getContext()), tile::FragLayout::Acc);
@@ -47,7 +85,7 @@ bool TileSurvey::build(ModuleOp module, bool isCausal) {
   return true;
 }
 
-void TileSurvey::emit(Location loc) {
+void MaskSurvey::emit(Location loc) {
   ExpansionBuilder builder(loc, OpBuilder::atBlockEnd(&kernel.getBody().front()));
   Value queries = frame.argument(kQueries), keys = frame.argument(kSurveyKeys);
   Value lastQuery = arith::SubIOp::create(builder, queries, builder.constant(int64_t(1)));
@@ -89,15 +127,15 @@ void TileSurvey::emit(Location loc) {
   tile::ReturnOp::create(builder);
 }
 
-SmallVector<StringRef> TileSurvey::numbers() const { return SmallVector<StringRef>(names.begin(), names.end()); }
+SmallVector<StringRef> MaskSurvey::numbers() const { return SmallVector<StringRef>(names.begin(), names.end()); }
 
-bool TileSurvey::dependsOnHeads() const {
+bool MaskSurvey::dependsOnHeads() const {
   return llvm::any_of(programs, [](const auto &program) {
     return !program->block().getArgument(0).use_empty() || !program->block().getArgument(1).use_empty();
   });
 }
 
-void TileSurvey::set(int64_t seqQ, int64_t seqKv, ArrayRef<double> numbers) {
+void MaskSurvey::set(int64_t seqQ, int64_t seqKv, ArrayRef<double> numbers) {
   known.clear(), unknownOp.clear();
   known[frame.argument(kQueries)] = seqQ;
   known[frame.argument(kSurveyKeys)] = seqKv;
@@ -108,7 +146,7 @@ void TileSurvey::set(int64_t seqQ, int64_t seqKv, ArrayRef<double> numbers) {
   }
 }
 
-std::optional<int64_t> TileSurvey::find(Value value) const {
+std::optional<int64_t> MaskSurvey::find(Value value) const {
   auto found = known.find(value);
   return found == known.end() ? std::nullopt : std::optional<int64_t>(found->second);
 }
@@ -171,7 +209,7 @@ static Attribute attributeOf(Type type, int64_t number) {
 }
 
 /// What the op's folder makes of numbers: slower than arithmetic here, and all that the dialects know.
-bool TileSurvey::evaluateByFolding(Operation &op) {
+bool MaskSurvey::evaluateByFolding(Operation &op) {
   SmallVector<Attribute> operands;
   for (Value operand : op.getOperands())
     operands.push_back(attributeOf(operand.getType(), known[operand]));
@@ -190,7 +228,7 @@ bool TileSurvey::evaluateByFolding(Operation &op) {
 }
 
 /// Whether the result of `op` is known; i1 are 0 and 1.
-bool TileSurvey::evaluate(Operation &op) {
+bool MaskSurvey::evaluate(Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     std::optional<int64_t> number = numberOf(constant.getValue());
     if (number)
@@ -232,14 +270,14 @@ bool TileSurvey::evaluate(Operation &op) {
   return find(op.getResult(0)).has_value();
 }
 
-void TileSurvey::evaluate(Operation *from, Operation *to) {
+void MaskSurvey::evaluate(Operation *from, Operation *to) {
   for (Operation *op = from; op && op != to; op = op->getNextNode())
     if (!evaluate(*op))
       for (Value result : op->getResults())
         known.erase(result);
 }
 
-std::optional<SmallVector<int64_t>> TileSurvey::visited(const Workgroup &workgroup) {
+std::optional<SmallVector<int64_t>> MaskSurvey::visited(const Workgroup &workgroup) {
   known[frame.argument(kBatch)] = workgroup.batch;
   known[frame.argument(kHead)] = workgroup.head;
   known[frame.argument(kRow)] = workgroup.row;
@@ -261,7 +299,7 @@ std::optional<SmallVector<int64_t>> TileSurvey::visited(const Workgroup &workgro
   return result;
 }
 
-std::optional<bool> TileSurvey::isCut(int64_t row, int64_t tile, bool countsMasks) {
+std::optional<bool> MaskSurvey::isCut(int64_t row, int64_t tile, bool countsMasks) {
   Value waveRow = frame.argument(kWaveRow);
   if (find(waveRow) != row) {
     known[waveRow] = row;

@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace hocket;
 
 /// Entries that are looked at together, one a lane.
-static constexpr int64_t kEntries = 64;
+static constexpr int64_t kEntries = kWaveLanes;
 
 namespace {
 class Transposition {

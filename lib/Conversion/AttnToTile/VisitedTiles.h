@@ -2,6 +2,7 @@
 #pragma once
 
 #include "MaskBounds.h"
+#include "TileVisit.h"
 
 namespace hocket {
 
@@ -25,5 +26,17 @@ private:
 
 /// The tiles of `kvTile` keys that hold one of the `keys` keys of `ranges`.
 VisitedTiles visitTiles(ExpansionBuilder &builder, llvm::ArrayRef<KeyBounds> ranges, mlir::Value keys, int64_t kvTile);
+
+/// The tiles of some ranges.
+class RangedTiles : public TileVisit {
+public:
+  explicit RangedTiles(VisitedTiles tiles) : tiles(std::move(tiles)) {}
+  mlir::Value number(ExpansionBuilder &builder, mlir::Value t) const override { return tiles.numberOf(builder, t); }
+  bool isInOrder() const override { return tiles.jumps.empty(); }
+  bool hasGaps() const override { return !tiles.jumps.empty(); }
+
+private:
+  VisitedTiles tiles;
+};
 
 } // namespace hocket

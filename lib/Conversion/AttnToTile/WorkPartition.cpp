@@ -1,7 +1,8 @@
 // Who works on what.
 #include "WorkPartition.h"
 
-#include "hocket/Attention/WorkItem.h"
+#include "Grid/KeySlices.h"
+#include "hocket/Grid/WorkItem.h"
 
 using namespace mlir;
 using namespace hocket;
@@ -35,6 +36,24 @@ void WorkPartition::takeSliceNumber(ExpansionBuilder &builder) {
     return;
   auto place = tile::DivModOp::create(builder, outputBatch, splits);
   batch = place.getQuotient(), slice = place.getRemainder();
+}
+
+void WorkPartition::addArguments(KernelFrame &frame, attn::ForwardOp op) {
+  constexpr int64_t dynamic = ShapedType::kDynamic, mostBytes = int64_t(1) << 31;
+  if (op.getGroupRows()) {
+    auto head = static_cast<int64_t>(op.getHeadDim());
+    frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, head}, op.getElementType()),
+                    groupGrid(op.getSplit()));
+  }
+  if (!op.getWorkList())
+    return;
+  frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic, dynamic}, IntegerType::get(op.getContext(), 32)),
+                  listTensor());
+  if (!isMixed(op))
+    return;
+  for (StringRef name : {"q", "o"})
+    frame.require("(min(heads / kv_heads, 32) - 1) * " + name + "_stride_h * element_bytes < " + Twine(mostBytes),
+                  "the heads of a group must lie within 2 GiB in '" + name + "'");
 }
 
 /// Nothing is read or written through it: its extents are the grid.
@@ -308,19 +327,38 @@ Value WorkPartition::tilesBefore(ExpansionBuilder &builder, Value part, Value ti
   return arith::SelectOp::create(builder, isWithin, arith::MinSIOp::create(builder, before, tiles), tiles);
 }
 
+namespace {
+/// Writes what KeySlices.h says.
+class SliceArithmetic {
+public:
+  using Number = Value;
+  explicit SliceArithmetic(ExpansionBuilder &builder) : builder(builder) {}
+  Value add(Value a, Value b) { return arith::AddIOp::create(builder, a, b); }
+  Value mul(Value a, Value b) { return arith::MulIOp::create(builder, a, b); }
+  Value min(Value a, Value b) { return arith::MinSIOp::create(builder, a, b); }
+  std::pair<Value, Value> divMod(Value a, Value b) {
+    auto both = tile::DivModOp::create(builder, a, b);
+    return {both.getQuotient(), both.getRemainder()};
+  }
+  Value isLess(Value a, Value b) {
+    Value less = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, a, b);
+    return arith::ExtUIOp::create(builder, builder.getI32Type(), less);
+  }
+
+private:
+  ExpansionBuilder &builder;
+};
+} // namespace
+
 WorkPartition::Slice WorkPartition::sliceOf(ExpansionBuilder &builder, Value first, Value tiles) const {
   Value firstTile, own;
   if (sliceEnd) {
     firstTile = tilesBefore(builder, slice, tiles);
     own = arith::SubIOp::create(builder, tilesBefore(builder, sliceEnd, tiles), firstTile);
   } else {
-    auto share = tile::DivModOp::create(builder, tiles, splits);
-    Value longer = share.getRemainder();
-    Value isLonger = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, slice, longer);
-    own = arith::AddIOp::create(builder, share.getQuotient(),
-                                arith::ExtUIOp::create(builder, builder.getI32Type(), isLonger));
-    Value even = arith::MulIOp::create(builder, slice, share.getQuotient());
-    firstTile = arith::AddIOp::create(builder, even, arith::MinSIOp::create(builder, slice, longer));
+    SliceArithmetic arithmetic(builder);
+    attention::SliceTiles<Value> share = attention::tilesOfSlice(arithmetic, tiles, splits, slice);
+    firstTile = share.first, own = share.count;
   }
   if (first)
     firstTile = arith::AddIOp::create(builder, first, firstTile);

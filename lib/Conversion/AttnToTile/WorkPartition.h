@@ -42,6 +42,10 @@ public:
   static int64_t queriesOfBlock(int64_t waves, bool groupRows) {
     return groupRows ? waves : waves * kWaveRows;
   }
+  /// Whether an entry of a list may be of one head's rows or of a group's.
+  static bool isMixed(attn::ForwardOp op) { return op.getWorkList() && !op.getDropout(); }
+  /// What a kernel takes to find its place.
+  static void addArguments(KernelFrame &frame, attn::ForwardOp op);
   /// What the grid of a kernel with `group_rows` counts: batch (and slice), items, KV heads.
   static Tensor groupGrid(bool isSplit);
 

@@ -19,8 +19,6 @@ using namespace hocket::lowering;
 
 static constexpr int64_t kWordBytes = 4, kWidestBytes = 16;
 
-static int64_t bytesOf(Type element) { return element.getIntOrFloatBitWidth() / 8; }
-
 static Value both(Emitter &emit, Value a, Value b) {
   return a ? arith::AndIOp::create(emit, a, b).getResult() : b;
 }

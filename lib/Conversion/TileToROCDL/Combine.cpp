@@ -204,12 +204,12 @@ void CombineEmitter::storeOutput(const RowState &state) {
   Value rounded = LLVM::FPTruncOp::create(emit, VectorType::get({kPerLane}, element), normalized);
   Value words =
       LLVM::BitcastOp::create(emit, VectorType::get({kPerLane / 2}, emit.getI32Type()), rounded);
-  Value stride = emit.mul(o.stride(1), emit.i64(kElementBytes));
+  Value stride = emit.mul(o.stride(1), emit.i64(o.elementBytes()));
   Value bytes = bytesOfRows(emit, o.extent(emit, 1), row, op.getRows(), stride,
-                            op.getColumns() * kElementBytes);
+                            op.getColumns() * o.elementBytes());
   Value resource = emit.bufferResource(elementAddress(emit, o, {batch, row, head}), bytes);
   ROCDL::RawPtrBufferStoreOp::create(emit, words, resource,
-                                     pieceOffset(stride, kPerLane * kElementBytes), emit.i32(0),
+                                     pieceOffset(stride, kPerLane * o.elementBytes()), emit.i32(0),
                                      emit.i32(0), ArrayAttr(), ArrayAttr(), ArrayAttr());
 }
 

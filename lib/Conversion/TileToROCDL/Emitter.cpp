@@ -66,6 +66,15 @@ Value Emitter::hidden(Value value, StringRef kind) {
       .getResult(0);
 }
 
+/// An empty statement with an operand that no other has. It has no effects, so that code moves past it.
+Value Emitter::distinct(Value offset, int64_t number) {
+  auto dialect = LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT);
+  return LLVM::InlineAsmOp::create(*this, offset.getType(), ValueRange{offset, i32(number)}, /*asm_string=*/"", "=v,0,i",
+                                   /*has_side_effects=*/false, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                   dialect, ArrayAttr())
+      .getResult(0);
+}
+
 Value Emitter::linear(const LinearLayout &layout, std::string_view in, std::string_view out,
                       Value value) {
   Value result;

@@ -58,7 +58,7 @@ struct SliceDepthPattern : TilePattern<tile::SliceDepthOp> {
     SmallVector<Value> vectors;
     for (size_t block = 0; block != adaptor.getSource().size(); block += all)
       llvm::append_range(vectors,
-                         adaptor.getSource().slice(block + op.getFirst() / kShape.k, kept));
+                         adaptor.getSource().slice(block + op.getFirst() / op.getSource().getType().getDepthStep(), kept));
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{vectors});
     return success();
   }
@@ -115,11 +115,19 @@ struct RelabelPattern : TilePattern<tile::RelabelOp> {
 
 struct NegatePattern : TilePattern<tile::NegateOp> {
   using TilePattern::TilePattern;
+
+  /// The signs of all floats of `bits` bits in 32.
+  static int32_t signsOfWord(unsigned bits) {
+    uint32_t signs = 0;
+    for (unsigned sign = bits - 1; sign < 32; sign += bits)
+      signs |= uint32_t(1) << sign;
+    return static_cast<int32_t>(signs);
+  }
+
   LogicalResult matchAndRewrite(tile::NegateOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    bool wide = op.getSource().getType().getLayout() == tile::FragLayout::Acc;
-    Value flip = emit.i32(wide ? int32_t(0x80000000) : int32_t(0x80008000));
+    Value flip = emit.i32(signsOfWord(bitsOf(op.getSource().getType().getElementType())));
     // A branch, the same for all lanes: who does not negate need not even wait for what is loaded.
     auto branch = scf::IfOp::create(emit, adaptor.getSource().getTypes(),
                                     adaptor.getCondition().front(), /*withElseRegion=*/true);
@@ -168,10 +176,10 @@ struct PackPattern : TilePattern<tile::PackOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     SmallVector<Value> results;
+    VectorType type = operandType(op.getResult().getType());
     for (Value block : adaptor.getSource())
-      for (int64_t first = 0; first != kAccRegisters; first += kOperandElements)
-        results.push_back(operand(emit, op.getResult().getType().getElementType(),
-                                  state.of(op).arch->features.bf16Conversion, block, first));
+      for (int64_t first = 0; first != kAccRegisters; first += type.getNumElements())
+        results.push_back(operand(emit, type, state.of(op).arch->features.bf16Conversion, block, first));
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
   }
@@ -196,10 +204,11 @@ struct PackPattern : TilePattern<tile::PackOp> {
 
   /// One operand of the matrix instruction from elements `first` on, pair by pair: each pair is one
   /// instruction that can be scheduled alone.
-  static Value operand(Emitter &emit, Type element, bool convertsBf16, Value block, int64_t first) {
-    Value result = LLVM::PoisonOp::create(emit, VectorType::get({kOperandElements}, element));
+  static Value operand(Emitter &emit, VectorType type, bool convertsBf16, Value block, int64_t first) {
+    Type element = type.getElementType();
+    Value result = LLVM::PoisonOp::create(emit, type);
     auto wide = VectorType::get({2}, emit.getF32Type()), narrow = VectorType::get({2}, element);
-    for (int64_t i = 0; i != kOperandElements; i += 2) {
+    for (int64_t i = 0; i != type.getNumElements(); i += 2) {
       Value two = vector::FromElementsOp::create(
           emit, wide,
           ValueRange{emit.element(block, first + i), emit.element(block, first + i + 1)});

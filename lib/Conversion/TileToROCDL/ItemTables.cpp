@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-static constexpr int64_t kTableLanes = 64;
+static constexpr int64_t kTableLanes = kWaveLanes;
 /// Vector registers that tables may have where words can be packed more tightly.
 static constexpr size_t kMostRegisters = 4;
 static constexpr size_t kMostWordsInRegister = 4;

@@ -13,8 +13,6 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-static constexpr int64_t kWaveSize = 64;
-
 /// Pointer, strides, extents: the order in which a view stands in the argument block.
 static LogicalResult convertView(tile::ViewType type, SmallVectorImpl<Type> &types) {
   MLIRContext *context = type.getContext();
@@ -117,8 +115,8 @@ static void limitRegisters(LLVM::LLVMFuncOp func, const ArchInfo &arch, int64_t 
   func->setAttr("rocdl.waves_per_eu", Builder(func.getContext()).getI32IntegerAttr(perSimd));
 }
 
-static void setAttributes(Emitter &emit, LLVM::LLVMFuncOp func, int64_t waves) {
-  int64_t workItems = waves * kWaveSize;
+static void setAttributes(Emitter &emit, LLVM::LLVMFuncOp func, const ArchInfo &arch, int64_t waves) {
+  int64_t workItems = waves * arch.waves.waveSize;
   std::string range = std::to_string(workItems) + "," + std::to_string(workItems);
   func->setAttr("rocdl.kernel", emit.getUnitAttr());
   func->setAttr("rocdl.flat_work_group_size", emit.getStringAttr(range));
@@ -185,8 +183,8 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(getContext()),
                                             llvm::to_vector(signature.getConvertedTypes()));
     auto func = LLVM::LLVMFuncOp::create(emit, kernel.getSymName(), type);
-    setAttributes(emit, func, kernel.getWaves());
     const ArchInfo &arch = **findArch(kernel.getTarget().str()); // verified by the pass
+    setAttributes(emit, func, arch, kernel.getWaves());
     if (auto workgroups = kernel->getAttrOfType<IntegerAttr>(tile::kWorkgroupsAttr))
       limitRegisters(func, arch, kernel.getWaves(), workgroups.getInt());
     SmallVector<unsigned> wanted;
@@ -222,11 +220,12 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
   }
 
   static void addEntryValues(Emitter &emit, LLVM::GlobalOp lds, KernelValues &values) {
-    int32_t workItems = values.waves * kWaveSize;
+    int64_t lanes = values.arch->waves.waveSize;
+    int32_t workItems = values.waves * lanes;
     auto range = LLVM::ConstantRangeAttr::get(emit.getContext(), 32, 0, workItems);
     Value id = ROCDL::ThreadIdXOp::create(emit, emit.getI32Type(), range);
-    values.lane = arith::AndIOp::create(emit, id, emit.i32(kWaveSize - 1));
-    values.wave = emit.uniform(arith::ShRUIOp::create(emit, id, emit.i32(6)));
+    values.lane = arith::AndIOp::create(emit, id, emit.i32(lanes - 1));
+    values.wave = emit.uniform(arith::ShRUIOp::create(emit, id, emit.i32(llvm::Log2_64(lanes))));
     if (lds)
       values.lds = LLVM::AddressOfOp::create(
           emit, LLVM::LLVMPointerType::get(emit.getContext(), kLds), lds.getSymName());

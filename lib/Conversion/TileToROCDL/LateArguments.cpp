@@ -15,7 +15,7 @@ using namespace hocket::lowering;
 
 static constexpr int64_t kWordBytes = 4;
 /// Lanes of a wave.
-static constexpr int64_t kArgumentLanes = 64;
+static constexpr int64_t kArgumentLanes = kWaveLanes;
 
 /// The last op of `block` that is, or holds, a loop; null if there is none.
 static Operation *lastLoop(Block &block) {

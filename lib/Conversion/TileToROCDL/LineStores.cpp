@@ -14,7 +14,7 @@ using namespace hocket::lowering;
 
 static constexpr int64_t kStoreWordBytes = 4;
 /// Bits of the lane's number whose exchange is cheap, the cheapest first.
-static constexpr unsigned kLaneBits[] = {5, 4, 3};
+static constexpr unsigned kCheapBits[] = {5, 4, 3};
 /// DPP (CDNA3 ISA 13.3.9): a rotation of 16 lanes by 8, and the upper or lower 8 of each 16 alone.
 static constexpr int64_t kRotateBy8 = 0x128, kUpperBanks = 0xc, kLowerBanks = 0x3;
 
@@ -53,7 +53,7 @@ void LineStores::plan(const tile::AccessShape &shape) {
     grouped /= 2;
   Result<LinearLayout> group = sideBySide(shape.map, pieceColumns, grouped);
   if (group)
-    exchanges = planLines(*group, elementBytes, kLaneBits);
+    exchanges = planLines(*group, elementBytes, kCheapBits);
   if (!exchanges)
     return;
   lines.map = exchanges->layout;

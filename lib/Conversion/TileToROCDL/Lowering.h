@@ -8,15 +8,15 @@
 // vector or scalar for each piece along that dimension (Tile/IR/FragmentMap.h); a part its 32-bit
 // registers, by panel and load.
 //
-// Operands are laid out for 32x32x16, 16 bytes a lane, on every chip. One whose instruction is less
-// deep takes an operand in pieces: which keys a piece sums does not matter as long as both operands
-// agree.
+// Operands are laid out in 16 bytes a lane on every chip (`tile::operandShape`). Instructions that are less deep take an
+// operand in pieces, deeper ones several operands: which keys they sum does not matter as long as both operands agree.
 #pragma once
 
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 #include "Conversion/ClusterMarks.h"
+#include "IR/ElementTypes.h"
 #include "Layout/LdsDma.h"
 #include "Layout/LinearLayout.h"
 #include "Layout/Mfma.h"
@@ -34,17 +34,13 @@ namespace hocket::lowering {
 /// Address spaces of AMDGPU pointers.
 enum AddressSpace : unsigned { kGlobal = 1, kLds = 3, kConstant = 4, kBufferResource = 8 };
 
-inline constexpr int64_t kElementBytes = 2;    ///< bf16 and f16
-inline constexpr int64_t kOperandElements = 8; ///< of a lane, in one operand of 32x32x16
-inline constexpr int64_t kAccRegisters = 16;   ///< of a lane, in one 32x32 accumulator
-inline constexpr int64_t kBlock = 32;          ///< rows and columns of an accumulator
-
-/// The matrix product that fragments are laid out for.
-inline constexpr MfmaShape kShape = tile::kFragmentShape;
+using tile::kBlock;
+/// Of a lane, in the accumulator of a block.
+inline constexpr int64_t kAccRegisters = kBlock * kBlock / kWaveLanes;
 
 /// Values that a kernel computes once, at its entry.
 struct KernelValues {
-  mlir::Value lane; ///< i32, 0 to 63
+  mlir::Value lane; ///< i32, from 0
   mlir::Value wave; ///< i32, in a scalar register
   mlir::Value lds;  ///< ptr<3>, the first byte of the kernel's LDS
   int64_t waves = 0;
@@ -75,6 +71,7 @@ struct LoweringState {
     llvm::SmallVector<mlir::Value> made, values;
   };
   llvm::SmallVector<KnownSource> sources;
+  int64_t countedLoads = 0; ///< that `Emitter::distinct` has told apart
 
   const KernelValues &of(mlir::Operation *op) const {
     return kernels.find(op->getParentOfType<mlir::LLVM::LLVMFuncOp>())->second;
@@ -142,7 +139,12 @@ void populateStashPatterns(const mlir::TypeConverter &converter, mlir::RewritePa
                            LoweringState &state);
 
 /// Steps along the depth of an operand, which run fastest among its vectors.
-inline int64_t depthSteps(tile::FragType frag) { return frag.getDepth() / kShape.k; }
+inline int64_t depthSteps(tile::FragType frag) { return frag.getDepth() / frag.getDepthStep(); }
+
+/// One operand of `frag` in a lane.
+inline mlir::VectorType operandType(tile::FragType frag) {
+  return mlir::VectorType::get({frag.getOperandElements()}, frag.getElementType());
+}
 
 /// A failed layout computation is the op's error, in the layout library's words.
 mlir::LogicalResult layoutError(mlir::Operation *op, const Error &error);
@@ -162,7 +164,7 @@ public:
     return type.getRank() +
            llvm::count_if(type.getShape().take_front(dimension), mlir::ShapedType::isDynamic);
   }
-  int64_t elementBytes() const { return type.getElementType().getIntOrFloatBitWidth() / 8; }
+  int64_t elementBytes() const { return bytesOf(type.getElementType()); }
 
 private:
   tile::ViewType type;
@@ -209,6 +211,9 @@ public:
   mlir::Value joinWords(mlir::Value low, mlir::Value high);
   /// `value`, of which LLVM does not know that it is the same each time; in a register of class `kind`.
   mlir::Value hidden(mlir::Value value, mlir::StringRef kind);
+  /// `offset` (i32) of counted load number `number` of a module: LLVM takes no two such loads for one, and makes no wider
+  /// one of two.
+  mlir::Value distinct(mlir::Value offset, int64_t number);
   mlir::Value element(mlir::Value vector, int64_t index);
   mlir::Value splat(mlir::Value scalar, mlir::VectorType type);
 };

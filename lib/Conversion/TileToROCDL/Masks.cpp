@@ -94,7 +94,7 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getScores().getType();
-    Result<LinearLayout> layout = mfmaAccumulatorTile(kShape, frag.getRows(), frag.getColumns());
+    Result<LinearLayout> layout = mfmaAccumulatorTile(frag.getOperandShape(), frag.getRows(), frag.getColumns());
     if (!layout || frag.getColumns() != kBlock)
       return op.emitOpError() << "masks " << frag << ", only " << kBlock
                               << " columns are supported";
@@ -166,13 +166,13 @@ struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
     tile::FragType frag = op.getSource().getType();
     // In accumulator order a lane's elements lie in runs with others' between them.
     Result<LinearLayout> operand = frag.getLayout() == tile::FragLayout::LhsAcc
-                                       ? tile::accumulatorOrderedOperand(kBlock, kBlock)
-                                       : mfmaOperandA(kShape);
+                                       ? tile::accumulatorOrderedOperand(kBlock, kBlock, bitsOf(frag.getElementType()))
+                                       : mfmaOperandA(frag.getOperandShape());
     if (!operand)
       return layoutError(op, operand.error());
-    int64_t depths[kOperandElements];
-    for (int64_t element = 0; element != kOperandElements; ++element)
-      depths[element] = operand->apply({{std::string(dims::Register), element}}, dims::K);
+    SmallVector<int64_t> depths;
+    for (int64_t element = 0; element != frag.getOperandElements(); ++element)
+      depths.push_back(operand->apply({{std::string(dims::Register), element}}, dims::K));
     Value first = emit.mul(adaptor.getTile().front(), emit.i32(frag.getDepth()));
     Value left = arith::SubIOp::create(emit, adaptor.getBelow().front(), first);
     Value cuts =
@@ -187,8 +187,8 @@ struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
       // Step by step of the depth: one mask at a time lies in registers.
       SmallVector<Value> masked(source.size());
       for (size_t step = 0, steps = depthSteps(frag); step != steps; ++step) {
-        Value count = arith::SubIOp::create(emit, ofLane, emit.i32(static_cast<int64_t>(step) * kShape.k));
-        Value mask = maskOf(emit, count, depths);
+        Value count = arith::SubIOp::create(emit, ofLane, emit.i32(static_cast<int64_t>(step) * frag.getDepthStep()));
+        Value mask = maskOf(emit, count, depths, bitsOf(frag.getElementType()));
         for (size_t index = step; index < source.size(); index += steps) {
           Value bits = LLVM::BitcastOp::create(emit, mask.getType(), source[index]);
           masked[index] = LLVM::BitcastOp::create(emit, source[index].getType(), arith::AndIOp::create(emit, bits, mask));
@@ -202,16 +202,21 @@ struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
     return success();
   }
 
-  /// The bits of a lane's operand of which the elements at `depths` less than `count`, any number, are kept.
-  static Value maskOf(Emitter &emit, Value count, ArrayRef<int64_t> depths) {
+  /// The bits of a lane's operand, of elements of `bits` bits, of which those at `depths` less than `count`, any number,
+  /// are kept. Depths of a word ascend.
+  static Value maskOf(Emitter &emit, Value count, ArrayRef<int64_t> depths, int64_t bits) {
     auto keeps = [&](int64_t element, Value bits, Value otherwise) {
       Value kept = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, count, emit.i32(depths[element]));
       return arith::SelectOp::create(emit, kept, bits, otherwise).getResult();
     };
     SmallVector<Value> words;
-    for (int64_t element = 0; element != kOperandElements; element += 2)
-      words.push_back(
-          keeps(element + 1, emit.i32(-1), keeps(element, emit.i32(0xffff), emit.i32(0))));
+    const int64_t perWord = 32 / bits;
+    for (int64_t first = 0, end = depths.size(); first != end; first += perWord) {
+      Value word = emit.i32(0);
+      for (int64_t i = 0; i != perWord; ++i)
+        word = keeps(first + i, emit.i32(static_cast<int32_t>(llvm::maskTrailingOnes<uint32_t>((i + 1) * bits))), word);
+      words.push_back(word);
+    }
     auto type = VectorType::get({static_cast<int64_t>(words.size())}, emit.getI32Type());
     return vector::FromElementsOp::create(emit, type, words);
   }

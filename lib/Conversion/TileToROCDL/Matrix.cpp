@@ -17,13 +17,14 @@ struct BlockStore {
   ValueRange blocks; ///< rounded, as they lie: rows (of the fragment) run fastest
   int64_t columnBlocks = 0;
   LinearLayout layout; ///< (register, lane) -> (row, col) of one accumulator block
+  int64_t elementBytes = 0;
 
   /// The byte at which element (`column`, lane's row) of block `index` lies; `column` may depend on
   /// the lane.
   Value laneOffset(Emitter &emit, size_t index, Value column) const {
     Value row = emit.linear(layout, dims::Lane, dims::Col, lane);
     row = emit.add(row, emit.i32(static_cast<int64_t>(index) / columnBlocks * kBlock));
-    return emit.add(emit.mul(row, rowStride), emit.mul(column, emit.i32(kElementBytes)));
+    return emit.add(emit.mul(row, rowStride), emit.mul(column, emit.i32(elementBytes)));
   }
   int64_t firstColumn(size_t index) const {
     return static_cast<int64_t>(index) % columnBlocks * kBlock;
@@ -36,10 +37,10 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
   LogicalResult matchAndRewrite(tile::StoreBlockOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    Result<LinearLayout> layout = mfmaAccumulator(kShape);
+    tile::FragType frag = op.getValue().getType();
+    Result<LinearLayout> layout = mfmaAccumulator(frag.getOperandShape());
     if (!layout)
       return layoutError(op, layout.error());
-    tile::FragType frag = op.getValue().getType();
     ViewValues view(op.getView().getType(), adaptor.getView());
     Value row = adaptor.getRow().front(), column = adaptor.getColumn().front();
 
@@ -47,7 +48,7 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
     SmallVector<Value> blocks;
     for (Value block : adaptor.getValue())
       blocks.push_back(LLVM::FPTruncOp::create(emit, rounded, block));
-    Value stride = emit.mul(view.stride(0), emit.i64(kElementBytes));
+    Value stride = emit.mul(view.stride(0), emit.i64(view.elementBytes()));
     Value left = arith::SubIOp::create(emit, view.extent(emit, 1), column);
     BlockStore store{resourceOf(emit, view, row, column, stride, left, frag.getColumns()),
                      state.of(op).lane,
@@ -55,7 +56,8 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
                      left,
                      blocks,
                      frag.getRows() / kBlock,
-                     *layout};
+                     *layout,
+                     view.elementBytes()};
     Value whole =
         arith::CmpIOp::create(emit, arith::CmpIPredicate::sge, left, emit.i32(frag.getRows()));
     auto branch = scf::IfOp::create(emit, whole, /*withElseRegion=*/true);
@@ -74,11 +76,11 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
   static Value resourceOf(Emitter &emit, const ViewValues &view, Value row, Value column,
                           Value stride, Value left, int64_t count) {
     Value first = emit.add(emit.mul(emit.toI64(row), stride),
-                           emit.mul(emit.toI64(column), emit.i64(kElementBytes)));
+                           emit.mul(emit.toI64(column), emit.i64(view.elementBytes())));
     Value rows = arith::MinSIOp::create(
         emit, arith::SubIOp::create(emit, view.extent(emit, 0), row), emit.i32(count));
     Value before = emit.mul(emit.toI64(arith::SubIOp::create(emit, rows, emit.i32(1))), stride);
-    Value bytes = emit.add(before, emit.mul(emit.toI64(left), emit.i64(kElementBytes)));
+    Value bytes = emit.add(before, emit.mul(emit.toI64(left), emit.i64(view.elementBytes())));
     auto positive = [&](Value value) {
       return arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, value, emit.i32(0)).getResult();
     };
@@ -95,11 +97,11 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
   /// 16 bytes of a lane at once, and lanes side by side up to a line.
   static void storeLines(Emitter &emit, const KernelValues &kernel, tile::FragType frag,
                          const BlockStore &store) {
-    LineStores lines(tile::shapeOf(frag), kElementBytes);
+    LineStores lines(tile::shapeOf(frag), store.elementBytes);
     Value offset = lines.lanePlace(emit, kernel, store.rowStride).offset;
     lines.forEachStore(emit, kernel, store.blocks, [&](const LineStores::Store &piece) {
       storeWord(emit, piece.words, store.resource,
-                emit.add(offset, emit.i32(piece.column * kElementBytes)),
+                emit.add(offset, emit.i32(piece.column * store.elementBytes)),
                 emit.mul(store.rowStride, emit.i32(piece.row)));
     });
   }
@@ -107,7 +109,7 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
   /// Column by column, all rows: a comparison is used at once and not kept in scalar registers.
   static void storeElements(Emitter &emit, const BlockStore &store) {
     Value laneColumn = emit.linear(store.layout, dims::Lane, dims::Row, store.lane);
-    auto bits = VectorType::get({kAccRegisters}, emit.getI16Type());
+    auto bits = VectorType::get({kAccRegisters}, emit.getIntegerType(static_cast<unsigned>(8 * store.elementBytes)));
     SmallVector<Value> elements;
     for (Value block : store.blocks)
       elements.push_back(LLVM::BitcastOp::create(emit, bits, block));

@@ -8,30 +8,23 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
+static constexpr MatrixTypes kBf16 = MatrixTypes::of(ElementType::BF16), kF16 = MatrixTypes::of(ElementType::F16);
+
 static constexpr MatrixInstruction kInstructions[] = {
-    {MfmaType::BF16, {32, 32, 16, 16}, "rocdl.mfma.f32.32x32x16.bf16"},
-    {MfmaType::F16, {32, 32, 16, 16}, "rocdl.mfma.f32.32x32x16.f16"},
-    {MfmaType::BF16, {32, 32, 8, 16}, "rocdl.mfma.f32.32x32x8bf16.1k", 16},
-    {MfmaType::F16, {32, 32, 8, 16}, "rocdl.mfma.f32.32x32x8f16"},
+    {kBf16, {32, 32, 16, 16}, "rocdl.mfma.f32.32x32x16.bf16"},
+    {kF16, {32, 32, 16, 16}, "rocdl.mfma.f32.32x32x16.f16"},
+    {kBf16, {32, 32, 8, 16}, "rocdl.mfma.f32.32x32x8bf16.1k", 16},
+    {kF16, {32, 32, 8, 16}, "rocdl.mfma.f32.32x32x8f16"},
 };
 
-std::optional<MfmaType> hocket::lowering::matrixTypeOf(Type element) {
-  if (element.isBF16())
-    return MfmaType::BF16;
-  if (element.isF16())
-    return MfmaType::F16;
-  return std::nullopt;
-}
-
-const MatrixInstruction *hocket::lowering::findMatrixInstruction(const ArchInfo &arch,
-                                                                 MfmaType type,
-                                                                 const MfmaShape &fragment) {
+const MatrixInstruction *hocket::lowering::findMatrixInstruction(const ArchInfo &arch, const MatrixTypes &types,
+                                                                 const MfmaShape &operands, int64_t depth) {
   const MatrixInstruction *best = nullptr;
   for (const MatrixInstruction &row : kInstructions) {
-    bool fits = row.type == type && row.shape.m == fragment.m && row.shape.n == fragment.n &&
-                row.shape.elementBits == fragment.elementBits && fragment.k % row.shape.k == 0;
-    if (fits && arch.findMfma(type, row.shape.m, row.shape.n, row.shape.k) &&
-        (!best || row.shape.k > best->shape.k))
+    bool isPiece = operands.k % row.shape.k == 0, isSeveral = row.shape.k % operands.k == 0 && depth % row.shape.k == 0;
+    bool fits = row.types == types && row.shape.m == operands.m && row.shape.n == operands.n &&
+                row.shape.elementBits == operands.elementBits && (isPiece || isSeveral);
+    if (fits && arch.findMfma(types, row.shape.m, row.shape.n, row.shape.k) && (!best || row.shape.k > best->shape.k))
       best = &row;
   }
   return best;

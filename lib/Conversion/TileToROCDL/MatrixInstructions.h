@@ -1,9 +1,9 @@
-// Which matrix instruction computes a product of fragments: a table.
+// Which matrix instruction computes a product of fragments: the chip's table, as ops.
 //
-// A row is an instruction as an op: element type and shape, the op's name, and the type in which it
-// takes an operand. Shape and type say the rest: where a lane's elements belong (operandLayoutA and
-// so on, lib/Layout/Mfma.h), and whether a chip has it and how long it takes (ArchInfo::mfma). A
-// new instruction is a new row; a test proves of each that it fits the fragments.
+// The chip says which instructions it has, of which element types and shape (ArchInfo::mfma). A row here is the op of one of
+// them and the type in which it takes an operand. Shape and type say the rest: where a lane's elements belong
+// (lib/Layout/Mfma.h) and how long it takes. A new instruction is a row of the chip's table and one here; a test proves of
+// each that it fits the fragments.
 #pragma once
 
 #include "Layout/Mfma.h"
@@ -14,7 +14,7 @@
 namespace hocket::lowering {
 
 struct MatrixInstruction {
-  MfmaType type = MfmaType::BF16;
+  MatrixTypes types;
   MfmaShape shape;
   llvm::StringLiteral op = ""; ///< of the rocdl dialect
   /// Width of the integers as which the op takes its operand's elements; 0: as they are.
@@ -30,14 +30,11 @@ struct MatrixInstruction {
                    mlir::Value acc) const;
 };
 
-/// The matrix unit's name for an element type; nothing if it has none.
-std::optional<MfmaType> matrixTypeOf(mlir::Type element);
-
-/// The deepest instruction of `arch` for `type` that, run once or several times, computes a product
-/// of `fragment`'s shape with the accumulator where it is. Its operands are then consecutive pieces
-/// of the fragment's: which k a piece sums does not matter as long as both operands agree. Null if
+/// The deepest instruction of `arch` for `types` that, run once or several times, computes a product of a depth of `depth`
+/// of operands that are laid out for `operands`, with the accumulator where it is. Its operands are then consecutive
+/// pieces of the fragment's, or several of them: which k it sums does not matter as long as both operands agree. Null if
 /// there is none.
-const MatrixInstruction *findMatrixInstruction(const ArchInfo &arch, MfmaType type,
-                                               const MfmaShape &fragment);
+const MatrixInstruction *findMatrixInstruction(const ArchInfo &arch, const MatrixTypes &types, const MfmaShape &operands,
+                                               int64_t depth);
 
 } // namespace hocket::lowering

@@ -147,8 +147,9 @@ struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
       return failure();
     Emitter emit(op.getLoc(), rewriter);
     auto frag = cast<tile::FragType>(op.getResult().getType());
+    const int64_t elementBytes = frag.getElementBytes();
     if (frag.getLayout() == tile::FragLayout::Lines) {
-      LineStores lines(tile::shapeOf(frag), kElementBytes);
+      LineStores lines(tile::shapeOf(frag), elementBytes);
       Value resource = resourceOf(emit, op, adaptor);
       rewriter.replaceOpWithMultiple(
           op, ArrayRef<ValueRange>{loadLines(emit, op, lines, resource, byteStride(emit, viewOf(op, adaptor), 1))});
@@ -157,21 +158,22 @@ struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
     bool isLhs = frag.getLayout() == tile::FragLayout::Lhs;
     int64_t rows = isLhs ? frag.getRows() : frag.getColumns();
     int64_t depth = isLhs ? frag.getColumns() : frag.getRows();
-    int64_t panel = tile::panelColumns(depth);
+    const MfmaShape shape = frag.getOperandShape();
+    int64_t panel = tile::panelColumns(depth, shape.elementBits);
     Result<LinearLayout> layout =
-        isLhs ? mfmaOperandATile(kShape, rows, panel) : mfmaOperandBTile(kShape, panel, rows);
+        isLhs ? mfmaOperandATile(shape, rows, panel) : mfmaOperandBTile(shape, panel, rows);
     if (!layout)
       return layoutError(op, layout.error());
     Result<LinearLayout> reads =
-        directReads(*layout, {isLhs ? dims::Row : dims::Col, dims::K}, 16, kReadBytes);
+        directReads(*layout, {isLhs ? dims::Row : dims::Col, dims::K}, shape.elementBits, kReadBytes);
     if (!reads)
       return layoutError(op, reads.error());
     RowAccess access{*reads, RowBounds(op.getView().getType())};
     Value stride = byteStride(emit, viewOf(op, adaptor), 1);
     Value resource = resourceOf(emit, op, adaptor);
 
-    auto type = VectorType::get({kOperandElements}, frag.getElementType());
-    LineStores lines(tile::shapeOf(frag), kElementBytes);
+    VectorType type = operandType(frag);
+    LineStores lines(tile::shapeOf(frag), elementBytes);
     if (lines.rearranges() && depth <= kMostInLines && state.of(op).arch->features.permlaneSwap) {
       SmallVector<Value> loaded = loadLines(emit, op, lines, resource, stride);
       // Who waits for what was loaded does so as late as can be: fetches may stand between.
@@ -181,7 +183,7 @@ struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
     }
     auto words = VectorType::get({4}, emit.getI32Type());
     SmallVector<SmallVector<Value>> panels =
-        access.offsets(emit, state.of(op).lane, stride, depth / panel, panel * kElementBytes);
+        access.offsets(emit, state.of(op).lane, stride, depth / panel, panel * elementBytes);
     for (SmallVector<Value> &values : panels)
       for (Value &value : values) {
         Value loaded =
@@ -216,9 +218,10 @@ private:
     Type element = op.getView().getType().getElementType();
     Value rowStride = emit.toI32(stride);
     LineStores::LanePlace lane = lines.placeOf(emit, state.of(op).lane, rowStride);
-    uint64_t reach = lines.shape().map.reach(dims::Lane, dims::Col) * kElementBytes;
+    const int64_t elementBytes = bytesOf(element);
+    uint64_t reach = lines.shape().map.reach(dims::Lane, dims::Col) * elementBytes;
     return lines.loadPieces(emit, element, [&](tile::RowAndColumn at) {
-      int64_t byte = at.column * kElementBytes;
+      int64_t byte = at.column * elementBytes;
       Value offset = bounds.within(emit, emit.add(lane.offset, emit.i32(byte)), lane.byte, reach, byte);
       return loadElements(emit, element, lines.run(), resource, offset, emit.mul(rowStride, emit.i32(at.row)));
     });
@@ -343,7 +346,7 @@ FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp
 /// An operand, or a part of one.
 Value readPart(Emitter &emit, const LoweringState &state, VectorType type, const TileReads &reads, uint32_t immediate) {
   auto load = LLVM::LoadOp::create(emit, type, emit.offset(reads.base, emit.i32(immediate)),
-                                   static_cast<unsigned>(type.getNumElements() * kElementBytes));
+                                   static_cast<unsigned>(type.getNumElements() * bytesOf(type.getElementType())));
   load.setAliasScopesAttr(state.readScope);
   load.setNoaliasScopesAttr(state.dmaScope);
   return load;
@@ -352,7 +355,7 @@ Value readPart(Emitter &emit, const LoweringState &state, VectorType type, const
 /// One operand of 16 bytes a lane.
 Value readOperand(Emitter &emit, const LoweringState &state, tile::FragType frag,
                   const TileReads &reads, uint32_t immediate) {
-  return readPart(emit, state, VectorType::get({kOperandElements}, frag.getElementType()), reads, immediate);
+  return readPart(emit, state, operandType(frag), reads, immediate);
 }
 
 struct ReadPattern : TilePattern<tile::ReadOp> {
@@ -414,7 +417,7 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
       rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
       return success();
     }
-    auto type = VectorType::get({kOperandElements / 2}, frag.getElementType());
+    auto type = VectorType::get({frag.getOperandElements() / 2}, frag.getElementType());
     for (const SmallVector<uint32_t> &immediates : reads->immediates)
       for (uint32_t immediate : immediates) {
         if (use->instruction == LdsInstruction::ReadB64) {
@@ -425,9 +428,9 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
             emit, type, emit.offset(reads->base, emit.i32(immediate)), state.readScope,
             state.dmaScope, ArrayAttr()));
       }
+    SmallVector<int64_t> inOrder = llvm::to_vector(llvm::seq<int64_t>(frag.getOperandElements()));
     for (size_t i = 0; i + 1 < halves.size(); i += 2)
-      results.push_back(vector::ShuffleOp::create(emit, halves[i], halves[i + 1],
-                                                  ArrayRef<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+      results.push_back(vector::ShuffleOp::create(emit, halves[i], halves[i + 1], inOrder));
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
   }

@@ -11,21 +11,22 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-static constexpr int64_t kLanes = 64, kPageNumberBytes = 4;
-static constexpr int64_t kVectorBytes = 16, kVectorRows = kVectorBytes / kElementBytes;
+static constexpr int64_t kPageNumberBytes = 4;
+using tile::kVectorBytes;
 
 PagePlaces::PagePlaces(tile::RingOp ring)
     : vectors(ring.getTileVectors()), pageRows(ring.getPageRows().value_or(0)),
-      rowBytes(RowBounds(ring.getSourceType()).rowBytes) {}
+      rowBytes(RowBounds(ring.getSourceType()).rowBytes),
+      elementBytes(bytesOf(ring.getRing().getType().getElementType())) {}
 
 Value PagePlaces::ofRow(Emitter &emit, Value slot, Value stride) const {
   if (vectors == TileVectors::None)
     return emit.mul(slot, stride);
   if (vectors == TileVectors::Columns)
     return emit.mul(slot, emit.i32(kVectorBytes));
-  Value before = arith::DivUIOp::create(emit, slot, emit.i32(kVectorRows));
-  Value within = arith::AndIOp::create(emit, slot, emit.i32(kVectorRows - 1));
-  return emit.add(emit.mul(before, emit.i32(rowBytes * kVectorRows)), emit.mul(within, emit.i32(kElementBytes)));
+  Value before = arith::DivUIOp::create(emit, slot, emit.i32(vectorRows()));
+  Value within = arith::AndIOp::create(emit, slot, emit.i32(vectorRows() - 1));
+  return emit.add(emit.mul(before, emit.i32(rowBytes * vectorRows())), emit.mul(within, emit.i32(elementBytes)));
 }
 
 int64_t PagePlaces::ofByte(int64_t byte) const {
@@ -33,14 +34,14 @@ int64_t PagePlaces::ofByte(int64_t byte) const {
     return byte;
   if (vectors == TileVectors::Columns)
     return byte / kVectorBytes * pageRows * kVectorBytes + byte % kVectorBytes;
-  return byte / kElementBytes * kVectorBytes;
+  return byte / elementBytes * kVectorBytes;
 }
 
 Value PagePlaces::ofByte(Emitter &emit, Value byte) const {
   if (vectors == TileVectors::None)
     return byte;
   if (vectors == TileVectors::Rows)
-    return emit.mul(byte, emit.i32(kVectorRows));
+    return emit.mul(byte, emit.i32(vectorRows()));
   Value before = arith::DivUIOp::create(emit, byte, emit.i32(kVectorBytes));
   Value within = arith::AndIOp::create(emit, byte, emit.i32(kVectorBytes - 1));
   return emit.add(emit.mul(before, emit.i32(pageRows * kVectorBytes)), within);
@@ -53,14 +54,14 @@ Value PagePlaces::bytes(Emitter &emit, Value stride) const {
 }
 
 Value PagePlaces::vectorOf(Emitter &emit, Value row) const {
-  return vectors == TileVectors::Rows ? Value(arith::AndIOp::create(emit, row, emit.i32(-kVectorRows))) : row;
+  return vectors == TileVectors::Rows ? Value(arith::AndIOp::create(emit, row, emit.i32(-vectorRows()))) : row;
 }
 
 /// The row of the sequence that a lane looks after, of 64 rows of `tile` from row `first` on.
 static Value rowOfLane(Emitter &emit, const KernelValues &kernel, Value tile, int64_t tileRows,
                        int64_t first) {
   Value lane = kernel.lane;
-  if (tileRows < kLanes)
+  if (tileRows < kWaveLanes)
     lane = arith::AndIOp::create(emit, lane, emit.i32(tileRows - 1));
   Value before = emit.add(emit.mul(tile, emit.i32(tileRows)), emit.i32(first));
   return emit.add(before, lane);
@@ -88,7 +89,7 @@ PagedTile::PagedTile(Emitter &emit, const KernelValues &kernel, tile::RingOp rin
   Value pageRows = emit.i32(*ring.getPageRows());
   Value stride = emit.toI32(values.rowStride), nowhere = emit.i32(static_cast<int32_t>(kOutOfBounds));
   for (auto [number, page] : llvm::enumerate(pages)) {
-    Value row = rowOfLane(emit, kernel, tile, tileRows, static_cast<int64_t>(number) * kLanes);
+    Value row = rowOfLane(emit, kernel, tile, tileRows, static_cast<int64_t>(number) * kWaveLanes);
     if (ring.getFar()) {
       // No descriptor ends these: what is read must exist.
       Value existing = places.vectorOf(emit, existingRow(emit, row, values.rows));
@@ -139,7 +140,7 @@ Value PagedTile::offset(Emitter &emit, Value row, int64_t step) {
   Value address = emit.mul(number, emit.i32(kPageNumberBytes));
   result = ofLane(emit, address, rows.front());
   for (size_t block = 1; block != rows.size(); ++block) {
-    Value isThere = compare(emit, arith::CmpIPredicate::uge, number, emit.i32(static_cast<int64_t>(block) * kLanes));
+    Value isThere = compare(emit, arith::CmpIPredicate::uge, number, emit.i32(static_cast<int64_t>(block) * kWaveLanes));
     result = arith::SelectOp::create(emit, isThere, ofLane(emit, address, rows[block]), result);
   }
   return result;
@@ -163,10 +164,12 @@ struct LookUpPattern : TilePattern<tile::LookUpOp> {
     int64_t tileRows = op.getPages().getType().getRows();
     SmallVector<Value> loaded;
     for (int64_t number = 0; number != op.getPages().getType().getRegisters(); ++number) {
-      Value row = rowOfLane(emit, state.of(op), adaptor.getTile().front(), tileRows, number * kLanes);
+      Value row = rowOfLane(emit, state.of(op), adaptor.getTile().front(), tileRows, number * kWaveLanes);
       if (ring.getFar())
         row = existingRow(emit, row, values.rows);
       Value offset = emit.mul(arith::DivUIOp::create(emit, row, pageRows), emit.i32(kPageNumberBytes));
+      // Waits count look-ups. Rows that are 64 apart may be of one page, or of two whose numbers lie side by side.
+      offset = emit.distinct(offset, state.countedLoads++);
       loaded.push_back(loadElements(emit, emit.getI32Type(), 1, resource, offset, emit.i32(0)));
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{loaded});

@@ -22,7 +22,8 @@ public:
 
 private:
   TileVectors vectors = TileVectors::None;
-  int64_t pageRows = 0, rowBytes = 0;
+  int64_t vectorRows() const { return tile::kVectorBytes / elementBytes; }
+  int64_t pageRows = 0, rowBytes = 0, elementBytes = 0;
 };
 
 /// The pool of pages of a ring: begins with the head's first row of page 0, ends with its last one of the last page.

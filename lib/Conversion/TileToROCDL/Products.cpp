@@ -8,17 +8,29 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-/// One step of the depth: a piece of both operands for each instruction that it takes.
-static Value multiplyStep(Emitter &emit, const MatrixInstruction &instruction, Value lhs, Value rhs,
-                          Value acc) {
+/// `operands`, neighbours along the depth, as one.
+static Value joined(Emitter &emit, ValueRange operands) {
+  Value all = operands.front();
+  for (Value next : operands.drop_front()) {
+    int64_t before = cast<VectorType>(all.getType()).getNumElements(), more = cast<VectorType>(next.getType()).getNumElements();
+    all = vector::ShuffleOp::create(emit, all, next, llvm::to_vector(llvm::seq<int64_t>(before + more)));
+  }
+  return all;
+}
+
+/// Neighbouring steps of the depth, as many as the instruction takes, or one: a piece of both operands for each
+/// instruction that it takes.
+static Value multiplySteps(Emitter &emit, const MatrixInstruction &instruction, ValueRange lhs, ValueRange rhs, Value acc) {
   int64_t elements = instruction.shape.operandElements();
-  if (elements == kOperandElements)
-    return instruction.emit(emit, lhs, rhs, acc);
+  Value left = joined(emit, lhs), right = joined(emit, rhs);
+  int64_t all = cast<VectorType>(left.getType()).getNumElements();
+  if (elements == all)
+    return instruction.emit(emit, left, right, acc);
   auto piece = [&](Value operand, int64_t first) -> Value {
     return vector::ExtractStridedSliceOp::create(emit, operand, first, elements, 1);
   };
-  for (int64_t first = 0; first != kOperandElements; first += elements)
-    acc = instruction.emit(emit, piece(lhs, first), piece(rhs, first), acc);
+  for (int64_t first = 0; first != all; first += elements)
+    acc = instruction.emit(emit, piece(left, first), piece(right, first), acc);
   return acc;
 }
 
@@ -28,25 +40,29 @@ struct MmaPattern : TilePattern<tile::MmaOp> {
   LogicalResult matchAndRewrite(tile::MmaOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     const ArchInfo &arch = *state.of(op).arch;
-    Type element = op.getLhs().getType().getElementType();
-    std::optional<MfmaType> type = matrixTypeOf(element);
+    tile::FragType lhs = op.getLhs().getType(), rhs = op.getRhs().getType(), sums = op.getAcc().getType();
+    std::optional<ElementType> a = asElementType(lhs.getElementType()), b = asElementType(rhs.getElementType()),
+                               c = asElementType(sums.getElementType());
     const MatrixInstruction *instruction =
-        type ? findMatrixInstruction(arch, *type, kShape) : nullptr;
-    if (!instruction)
-      return op.emitOpError() << "needs a matrix instruction of " << kBlock << "x" << kBlock
-                              << " for " << element << ", which " << arch.name << " does not have";
+        a && b && c ? findMatrixInstruction(arch, {*a, *b, *c}, lhs.getOperandShape(), lhs.getDepth()) : nullptr;
+    if (!instruction) {
+      InFlightDiagnostic diagnostic = op.emitOpError() << "needs a matrix instruction of " << kBlock << "x" << kBlock << " for ";
+      diagnostic << lhs.getElementType();
+      if (lhs.getElementType() != rhs.getElementType())
+        diagnostic << " by " << rhs.getElementType();
+      return diagnostic << ", which " << arch.name << " does not have";
+    }
     Emitter emit(op.getLoc(), rewriter);
-    int64_t rows = op.getAcc().getType().getRows() / kBlock;
-    int64_t columns = op.getAcc().getType().getColumns() / kBlock;
-    int64_t steps = op.getLhs().getType().getColumns() / kShape.k;
+    int64_t rows = sums.getRows() / kBlock, columns = sums.getColumns() / kBlock, steps = depthSteps(lhs);
+    int64_t atOnce = std::max<int64_t>(instruction->shape.k / lhs.getDepthStep(), 1);
     SmallVector<Value> acc(adaptor.getAcc());
     // Steps outermost: neighbours then accumulate into different registers.
-    for (int64_t step = 0; step != steps; ++step)
+    for (int64_t step = 0; step != steps; step += atOnce)
       for (int64_t column = 0; column != columns; ++column)
         for (int64_t row = 0; row != rows; ++row) {
           Value &block = acc[column * rows + row];
-          block = multiplyStep(emit, *instruction, adaptor.getLhs()[row * steps + step],
-                               adaptor.getRhs()[column * steps + step], block);
+          block = multiplySteps(emit, *instruction, adaptor.getLhs().slice(row * steps + step, atOnce),
+                                adaptor.getRhs().slice(column * steps + step, atOnce), block);
         }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{acc});
     return success();

@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-static constexpr int64_t kNumberBytes = 4, kRegisterBytes = 64 * kNumberBytes;
+static constexpr int64_t kNumberBytes = 4, kRegisterBytes = kWaveLanes * kNumberBytes;
 
 /// All waves meet, and what each has done in LDS is done.
 static void meet(Emitter &emit) {

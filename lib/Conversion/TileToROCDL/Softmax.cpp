@@ -122,10 +122,10 @@ struct RowSumPattern : TilePattern<tile::RowSumOp> {
 
   /// Packed bf16 where no dot product takes them: a bf16 is the upper half of an f32.
   static Value sumWidened(Emitter &emit, ValueRange source, Value sum) {
-    auto words = VectorType::get({kOperandElements / 2}, emit.getI32Type());
     for (Value packed : source) {
-      Value bits = LLVM::BitcastOp::create(emit, words, packed);
-      for (int64_t i = 0; i != kOperandElements / 2; ++i) {
+      int64_t pairs = cast<VectorType>(packed.getType()).getNumElements() / 2;
+      Value bits = LLVM::BitcastOp::create(emit, VectorType::get({pairs}, emit.getI32Type()), packed);
+      for (int64_t i = 0; i != pairs; ++i) {
         Value word = emit.element(bits, i);
         Value low = arith::ShLIOp::create(emit, word, emit.i32(16));
         Value high = arith::AndIOp::create(emit, word, emit.i32(int32_t(0xffff0000)));
@@ -145,7 +145,7 @@ struct RowSumPattern : TilePattern<tile::RowSumOp> {
     Value noClamp = arith::ConstantOp::create(emit, emit.getBoolAttr(false));
     StringRef intrinsic = element.isBF16() ? "llvm.amdgcn.fdot2.f32.bf16" : "llvm.amdgcn.fdot2";
     for (Value packed : source)
-      for (int64_t i = 0; i != kOperandElements; i += 2) {
+      for (int64_t i = 0, end = cast<VectorType>(packed.getType()).getNumElements(); i != end; i += 2) {
         Value two = vector::ExtractStridedSliceOp::create(emit, packed, i, 2, 1);
         sum = LLVM::CallIntrinsicOp::create(emit, emit.getF32Type(), emit.getStringAttr(intrinsic),
                                             ValueRange{two, ones, sum, noClamp})

@@ -42,8 +42,8 @@ struct RecallPattern : TilePattern<tile::RecallOp> {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType whole = op.getStash().getType().getFrag(), frag = op.getResult().getType();
     Value base = hidden(emit, adaptor.getStash().front());
-    auto type = VectorType::get({kOperandElements}, frag.getElementType());
-    int64_t all = depthSteps(whole), first = static_cast<int64_t>(op.getFirst()) / kShape.k;
+    VectorType type = operandType(frag);
+    int64_t all = depthSteps(whole), first = static_cast<int64_t>(op.getFirst()) / whole.getDepthStep();
     SmallVector<Value> results;
     for (int64_t block = 0; block != frag.getWidth() / kBlock; ++block)
       for (int64_t step = 0; step != depthSteps(frag); ++step) {

@@ -154,7 +154,7 @@ SourceTile hocket::lowering::sourceTile(Emitter &emit, Value ring, const RingVal
   }
   case tile::TileAdvance::Columns: {
     Value resource = columnTileResource(emit, values, tile, type.getShape()[0],
-                                        source.getTileStep() * kElementBytes);
+                                        source.getTileStep() * bytesOf(type.getElementType()));
     return {resource, stride, RowBounds()};
   }
   }

@@ -316,6 +316,10 @@ IssueEvent ComputeUnit::issue(const Choice &choice, const ExecutedCost &cost) {
     wave.atBarrier = true;
     group.lastArrival = std::max(group.lastArrival, cycle);
   }
+  if (parameters.issueRotation != 0) {
+    std::erase(s.live, choice.wave);
+    s.live.push_back(choice.wave);
+  }
   if (in.ends) {
     wave.ended = true;
     std::erase(s.live, choice.wave);

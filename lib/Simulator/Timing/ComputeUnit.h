@@ -118,7 +118,7 @@ private:
     /// When the matrix pipe is free, and when there is room in each queue.
     uint64_t gate[4] = {};
     Queue ldsQueue, memoryQueue;
-    std::vector<unsigned> live; ///< its waves, the oldest first
+    std::vector<unsigned> live; ///< its waves, that which goes first in front
     /// The wave of this SIMD that issues next, its cycle `never` if none can; nothing that happens
     /// on other SIMDs changes it.
     Choice best;

@@ -24,9 +24,9 @@ static void readLimits(const Instruction &wait, unsigned (&limit)[2]) {
   limit[CodeFlow::LdsAndScalar] = word >> 8 & 15;
   // All ones do not wait.
   if (limit[CodeFlow::Vector] == 63)
-    limit[CodeFlow::Vector] = 64;
+    limit[CodeFlow::Vector] = CodeFlow::kNoLimit;
   if (limit[CodeFlow::LdsAndScalar] == 15)
-    limit[CodeFlow::LdsAndScalar] = 64;
+    limit[CodeFlow::LdsAndScalar] = CodeFlow::kNoLimit;
 }
 
 Status CodeFlow::build() {

@@ -47,6 +47,17 @@ public:
   /// wherever it decides something else, one of the two ways leads to the other and changes nothing that is read there.
   bool decidesTheSame(size_t comparison, const Instruction &changed) const;
 
+  // The graph: instructions by number, the first where the kernel begins. A way that leads through a branch decided
+  // before has numbers of its own behind the last instruction's.
+  InstructionClass kindOf(size_t at) const { return nodes[at].kind; }
+  bool counts(size_t at, Counter counter) const { return nodes[at].counts[counter]; }
+  /// How many operations the instruction leaves in flight: a wait, or `kNoLimit`.
+  unsigned allows(size_t at, Counter counter) const { return nodes[at].limit[counter]; }
+  uint64_t addressOf(size_t at) const { return code[at].address; }
+  llvm::ArrayRef<size_t> nextOf(size_t at) const { return nodes[at].next; }
+  llvm::ArrayRef<size_t> previousOf(size_t at) const { return nodes[at].previous; }
+  static constexpr unsigned kNoLimit = 64;
+
   static constexpr size_t kNowhere = ~size_t(0);
   /// Natural loops: the instructions of each, and of each instruction the smallest that it is in, or `kNowhere`.
   struct Loops {
@@ -61,7 +72,7 @@ private:
     InstructionClass kind = InstructionClass::Other;
     llvm::StringRef name; ///< of the opcode, without encoding
     RegisterEffects effects;
-    unsigned limit[2] = {64, 64}; ///< what a wait allows
+    unsigned limit[2] = {kNoLimit, kNoLimit}; ///< what a wait allows
     bool counts[2] = {false, false};
     bool lds = false; ///< touches what is in LDS
     bool computes = false; ///< what it writes follows from the registers that it reads

@@ -68,22 +68,14 @@ uint64_t hocket::deviceMemoryBytes(const ArchInfo &arch) {
   return 0;
 }
 
-std::string_view hocket::name(MfmaType type) {
-  switch (type) {
-  case MfmaType::F32:
-    return "f32";
-  case MfmaType::F16:
-    return "f16";
-  case MfmaType::BF16:
-    return "bf16";
-  case MfmaType::FP8:
-    return "fp8";
-  case MfmaType::F8F6F4:
-    return "f8f6f4";
-  case MfmaType::I8:
-    return "i8";
-  }
-  return "";
+bool MfmaInfo::takes(const MatrixTypes &types) const {
+  return types.accumulator == accumulator && std::ranges::count(operands, types.a) != 0 &&
+         std::ranges::count(operands, types.b) != 0;
+}
+
+unsigned MfmaInfo::cycles(const MatrixTypes &types) const {
+  bool isNarrow = infoOf(types.a).bits < 8 && infoOf(types.b).bits < 8;
+  return isNarrow && passesOfNarrow != 0 ? 4 * passesOfNarrow : cycles();
 }
 
 const MfmaHazard *HazardTable::forPasses(unsigned passes) const {
@@ -91,11 +83,11 @@ const MfmaHazard *HazardTable::forPasses(unsigned passes) const {
   return row == mfma.end() ? nullptr : &*row;
 }
 
-const MfmaInfo *ArchInfo::findMfma(MfmaType type, unsigned m, unsigned n,
+const MfmaInfo *ArchInfo::findMfma(const MatrixTypes &types, unsigned m, unsigned n,
                                    std::optional<unsigned> k) const {
   const MfmaInfo *best = nullptr;
   for (const MfmaInfo &info : mfma) {
-    if (info.type != type || info.shape.m != m || info.shape.n != n || (k && info.shape.k != *k))
+    if (!info.takes(types) || info.shape.m != m || info.shape.n != n || (k && info.shape.k != *k))
       continue;
     if (!best || info.shape.k > best->shape.k)
       best = &info;

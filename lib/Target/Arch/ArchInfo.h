@@ -9,10 +9,12 @@
 
 #include "Layout/LdsAccess.h"
 #include "Layout/Mfma.h"
+#include "hocket/Support/ElementType.h"
 #include "hocket/Support/Result.h"
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -70,18 +72,30 @@ struct WaitCounterLimits {
   unsigned vmcnt = 0, expcnt = 0, lgkmcnt = 0;
 };
 
-/// A and B element type of an MFMA. `F8F6F4` stands for the instructions whose operands choose
-/// their own format; its passes are for at least one FP8 operand.
-enum class MfmaType { F32, F16, BF16, FP8, F8F6F4, I8 };
-std::string_view name(MfmaType type);
+/// Element types of a matrix product.
+struct MatrixTypes {
+  ElementType a, b, accumulator;
+
+  /// Of one type, summed in f32 or i32.
+  static constexpr MatrixTypes of(ElementType type) {
+    return {type, type, type == ElementType::I8 ? ElementType::I32 : ElementType::F32};
+  }
+  bool operator==(const MatrixTypes &) const = default;
+};
 
 /// One MFMA instruction (sections 2.1, 4.1).
 struct MfmaInfo {
-  MfmaType type = MfmaType::BF16;
+  /// The types that each of A and B may have, whatever the other has.
+  std::span<const ElementType> operands;
+  ElementType accumulator = ElementType::F32;
   MfmaShape shape;
   unsigned passes = 0; ///< of four cycles: the matrix pipe is busy for `cycles()`
+  /// Those where neither operand has 8 bits, if they are fewer; else 0.
+  unsigned passesOfNarrow = 0;
 
+  bool takes(const MatrixTypes &types) const;
   unsigned cycles() const { return 4 * passes; }
+  unsigned cycles(const MatrixTypes &types) const;
 };
 
 /// Wait states after an MFMA of a number of passes (section 3). A wait state is one issue slot.
@@ -157,9 +171,9 @@ struct ArchInfo {
   unsigned maxBufferOffset = 0; ///< largest immediate of a buffer instruction, in bytes
   unsigned maxNop = 0;          ///< wait states of the longest s_nop
 
-  /// The MFMA of this type and M x N with the largest K (fastest per element), or of exactly this
+  /// The MFMA of these types and M x N with the largest K (fastest per element), or of exactly this
   /// K.
-  const MfmaInfo *findMfma(MfmaType type, unsigned m, unsigned n,
+  const MfmaInfo *findMfma(const MatrixTypes &types, unsigned m, unsigned n,
                            std::optional<unsigned> k = std::nullopt) const;
   bool hasLdsDma(unsigned bytesPerLane) const;
   bool hasTransposedRead(unsigned elementBits) const;

@@ -35,12 +35,13 @@ static LdsBankModel ldsAccess() {
 
 // 8.1 AMDBLOG D, SCHED L: cycles that give the chip's peak rates (1).
 static std::vector<MfmaInfo> mfmaTable() {
+  using enum ElementType;
   return {
-      {MfmaType::BF16, {32, 32, 8, 16}, 8},  {MfmaType::F16, {32, 32, 8, 16}, 8},
-      {MfmaType::BF16, {16, 16, 16, 16}, 4}, {MfmaType::F16, {16, 16, 16, 16}, 4},
-      {MfmaType::FP8, {32, 32, 16, 8}, 8},   {MfmaType::FP8, {16, 16, 32, 8}, 4},
-      {MfmaType::I8, {32, 32, 16, 8}, 8},    {MfmaType::I8, {16, 16, 32, 8}, 4},
-      {MfmaType::F32, {32, 32, 2, 32}, 16},  {MfmaType::F32, {16, 16, 4, 32}, 8},
+      {kBf16Operands, F32, {32, 32, 8, 16}, 8},  {kF16Operands, F32, {32, 32, 8, 16}, 8},
+      {kBf16Operands, F32, {16, 16, 16, 16}, 4}, {kF16Operands, F32, {16, 16, 16, 16}, 4},
+      {kFnuzOperands, F32, {32, 32, 16, 8}, 8},  {kFnuzOperands, F32, {16, 16, 32, 8}, 4},
+      {kI8Operands, I32, {32, 32, 16, 8}, 8},    {kI8Operands, I32, {16, 16, 32, 8}, 4},
+      {kF32Operands, F32, {32, 32, 2, 32}, 16},  {kF32Operands, F32, {16, 16, 4, 32}, 8},
   };
 }
 

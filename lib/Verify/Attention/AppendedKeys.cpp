@@ -5,22 +5,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 using namespace hocket;
 using namespace hocket::attention;
+using verify::TypedArray;
 
 /// The usual wave lengths of rotary embedding: of pair i, kBase to the power of i by the number of pairs.
 static constexpr double kBase = 10000;
 
 /// Tables of the angles' functions, [positions, rotaryDim / 2], rounded.
-static std::vector<uint16_t> angleTable(const ForwardProblem &problem, double (*function)(double)) {
+static TypedArray angleTable(const ForwardProblem &problem, double (*function)(double)) {
   int64_t angles = problem.update.rotaryDim / 2;
-  std::vector<uint16_t> table;
+  TypedArray table(problem.dtype);
   for (int64_t position = 0; position != problem.positions; ++position)
     for (int64_t i = 0; i != angles; ++i) {
       double angle = static_cast<double>(position) * std::pow(kBase, -static_cast<double>(i) / static_cast<double>(angles));
-      table.push_back(roundTo(problem.dtype, function(angle)));
+      table.push_back(function(angle));
     }
   return table;
 }
@@ -32,27 +32,26 @@ public:
   explicit Turner(const ForwardProblem &problem)
       : problem(problem), cosines(angleTable(problem, std::cos)), sines(angleTable(problem, std::sin)) {}
 
-  void turn(uint16_t *head, int64_t position) const {
+  /// The head whose first element is `head` of `rows`.
+  void turn(TypedArray &rows, int64_t head, int64_t position) const {
     int64_t angles = problem.update.rotaryDim / 2;
     bool areNeighbours = problem.update.rotary == Rotary::Interleaved;
     for (int64_t i = 0; i != angles; ++i) {
-      uint16_t &first = head[areNeighbours ? 2 * i : i], &second = head[areNeighbours ? 2 * i + 1 : i + angles];
-      float x = widened(first), y = widened(second);
+      int64_t first = head + (areNeighbours ? 2 * i : i), second = head + (areNeighbours ? 2 * i + 1 : i + angles);
+      auto x = static_cast<float>(rows[first]), y = static_cast<float>(rows[second]);
       size_t at = static_cast<size_t>(position * angles + i);
-      float c = widened(cosines[at]), s = widened(sines[at]);
+      auto c = static_cast<float>(cosines[at]), s = static_cast<float>(sines[at]);
       // Products are rounded before they are added, as in the kernel.
       float xc = x * c, ys = y * s, yc = y * c, xs = x * s;
-      first = roundTo(problem.dtype, xc - ys);
-      second = roundTo(problem.dtype, yc + xs);
+      rows.set(first, xc - ys);
+      rows.set(second, yc + xs);
     }
   }
-  const std::vector<uint16_t> &table(bool ofCosines) const { return ofCosines ? cosines : sines; }
+  const TypedArray &table(bool ofCosines) const { return ofCosines ? cosines : sines; }
 
 private:
-  float widened(uint16_t bits) const { return static_cast<float>(widen(problem.dtype, bits)); }
-
   const ForwardProblem &problem;
-  std::vector<uint16_t> cosines, sines;
+  TypedArray cosines, sines;
 };
 } // namespace
 
@@ -61,10 +60,8 @@ static int64_t keysBefore(const ForwardProblem &problem, const RowNumbers &numbe
   return std::max<int64_t>(numbers.of(sequence).kv - problem.newRowsOf(sequence), 0);
 }
 
-static void setBytes(ForwardInputs &inputs, const std::string &name, const std::vector<uint16_t> &values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(uint16_t));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  inputs.capturedBytes[name] = std::move(bytes);
+static void setBytes(ForwardInputs &inputs, const std::string &name, const TypedArray &values) {
+  inputs.capturedBytes[name].assign(values.bytes().begin(), values.bytes().end());
 }
 
 /// The number of a sequence's first new row of a head: they are [batch, kvHeads, newRows], or packed like queries
@@ -76,16 +73,16 @@ static int64_t firstNewRow(const ForwardProblem &problem, int64_t sequence, int6
 }
 
 /// Moves the new rows of K or V from `cache` to a tensor of their own; those that no sequence has hold NaN.
-static std::vector<uint16_t> takeRows(const ForwardProblem &problem, const RowNumbers &numbers, int64_t dim,
-                                      std::vector<uint16_t> &cache) {
+static TypedArray takeRows(const ForwardProblem &problem, const RowNumbers &numbers, int64_t dim, TypedArray &cache) {
   int64_t ofHead = problem.lists.packedQ ? problem.totalQ : problem.batch * problem.newRows;
-  std::vector<uint16_t> rows(static_cast<size_t>(problem.kvHeads * ofHead * dim), verify::guardPattern);
+  TypedArray rows(cache.type(), static_cast<size_t>(problem.kvHeads * ofHead * dim));
+  verify::fillWithGuard(rows, 0, rows.size());
   for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
     for (int64_t head = 0; head != problem.kvHeads; ++head) {
-      auto begin = cache.begin() + (numbers.firstKey(sequence, head) + keysBefore(problem, numbers, sequence)) * dim;
+      int64_t begin = (numbers.firstKey(sequence, head) + keysBefore(problem, numbers, sequence)) * dim;
       int64_t count = problem.newRowsOf(sequence) * dim;
-      std::copy_n(begin, count, rows.begin() + firstNewRow(problem, sequence, head) * dim);
-      std::fill_n(begin, count, verify::guardPattern);
+      rows.copy(cache, begin, count, firstNewRow(problem, sequence, head) * dim);
+      verify::fillWithGuard(cache, begin, count);
     }
   return rows;
 }
@@ -95,7 +92,7 @@ static void turnQueries(const ForwardProblem &problem, const RowNumbers &numbers
   for (int64_t row = 0; row != numbers.queries(); ++row) {
     RowNumbers::Place place = numbers.query(row);
     int64_t position = keysBefore(problem, numbers, place.sequence) + (problem.isMasked() ? place.position : 0);
-    turner.turn(inputs.q.data() + row * problem.headDim, position);
+    turner.turn(inputs.q, row * problem.headDim, position);
   }
 }
 
@@ -104,7 +101,7 @@ static void turnNewKeys(const ForwardProblem &problem, const RowNumbers &numbers
   for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
     for (int64_t head = 0; head != problem.kvHeads; ++head)
       for (int64_t key = keysBefore(problem, numbers, sequence); key != numbers.of(sequence).kv; ++key)
-        turner.turn(inputs.k.data() + (numbers.firstKey(sequence, head) + key) * problem.headDim, key);
+        turner.turn(inputs.k, (numbers.firstKey(sequence, head) + key) * problem.headDim, key);
 }
 
 BeforeAppend attention::takeAppended(const ForwardProblem &problem, const RowNumbers &numbers,
@@ -124,13 +121,13 @@ BeforeAppend attention::takeAppended(const ForwardProblem &problem, const RowNum
 
 void attention::finishAppended(const ForwardProblem &problem, const RowNumbers &numbers, ForwardInputs &inputs,
                                BeforeAppend &before) {
-  auto finish = [&](std::vector<uint16_t> &after, std::vector<uint16_t> &cache, int64_t dim) {
+  auto finish = [&](TypedArray &after, TypedArray &cache, int64_t dim) {
     for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
       for (int64_t head = 0; head != problem.kvHeads; ++head) {
         int64_t first = numbers.firstKey(sequence, head) * dim;
-        std::copy_n(cache.begin() + first, keysBefore(problem, numbers, sequence) * dim, after.begin() + first);
+        after.copy(cache, first, keysBefore(problem, numbers, sequence) * dim, first);
       }
-    std::copy(after.begin(), after.end(), cache.begin());
+    cache.copy(after, 0, after.size(), 0);
   };
   finish(inputs.k, before.k, problem.headDim);
   finish(inputs.v, before.v, problem.headDimV);

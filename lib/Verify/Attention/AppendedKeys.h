@@ -11,7 +11,7 @@ namespace hocket::attention {
 
 /// Q, K and V in front of the launch, in the order of `ForwardInputs`, whose q, k and v are what attention then reads.
 struct BeforeAppend {
-  std::vector<uint16_t> q, k, v;
+  verify::TypedArray q, k, v;
 };
 
 /// Takes the last rows of each sequence in `inputs` for those that are appended: "k_new", "v_new", "rotary_cos" and

@@ -195,7 +195,7 @@ void HeadWorker::forwardBlock(int64_t query) {
     lse[row] = maxima[i] + std::log(sums[i]);
     for (int64_t d = 0; d != v.dim; ++d) {
       double output = outputs[i * v.padded + d] / sums[i], gradient = dO.at(row)[d];
-      double read = deltaOf == DeltaOf::StoredO ? widen(problem.dtype, roundTo(problem.dtype, output)) : output;
+      double read = deltaOf == DeltaOf::StoredO ? decode(problem.dtype, encode(problem.dtype, output)) : output;
       o[row * v.padded + d] = output;
       delta[row] += read * gradient;
       outputSizes[row] += std::abs(output * gradient);
@@ -373,11 +373,10 @@ std::vector<int64_t> attention::chooseGroups(const BackwardProblem &problem, int
 }
 
 /// `count` rows of `dim` elements from `row` on, in double.
-static void widenRows(DataType type, const std::vector<uint16_t> &from, int64_t row, int64_t count,
-                      int64_t dim, std::vector<double> &to) {
+static void widenRows(const verify::TypedArray &from, int64_t row, int64_t count, int64_t dim, std::vector<double> &to) {
   to.resize(static_cast<size_t>(count * dim));
   for (int64_t i = 0; i != count * dim; ++i)
-    to[i] = widen(type, from[row * dim + i]);
+    to[i] = from[row * dim + i];
 }
 
 /// dO, and O where nobody checks: ordinary numbers of other streams.
@@ -399,7 +398,7 @@ static void generateOutputs(const ForwardProblem &forward, DataKind kind, uint64
   ForwardInputs others = generateInputs(like, DataKind::Normal, seed, threads);
   inputs.dO = std::move(others.k), inputs.o = std::move(others.v);
   if (kind == DataKind::Zeros)
-    std::fill(inputs.dO.begin(), inputs.dO.end(), uint16_t(0));
+    inputs.dO = verify::TypedArray(inputs.dO.type(), inputs.dO.size());
 }
 
 /// One sequence of `problem`, as a problem of lengths that all share.
@@ -418,10 +417,10 @@ static GroupTensors tensorsOf(const ForwardProblem &forward, const RowNumbers &n
   int64_t ofGroup = forward.heads / forward.kvHeads;
   int64_t query = numbers.firstQuery(sequence, kvHead * ofGroup), rows = ofGroup * numbers.of(sequence).q;
   int64_t key = numbers.firstKey(sequence, kvHead), keys = numbers.of(sequence).kv;
-  widenRows(forward.dtype, inputs.forward.q, query, rows, forward.headDim, tensors.q);
-  widenRows(forward.dtype, inputs.dO, query, rows, forward.headDimV, tensors.dO);
-  widenRows(forward.dtype, inputs.forward.k, key, keys, forward.headDim, tensors.k);
-  widenRows(forward.dtype, inputs.forward.v, key, keys, forward.headDimV, tensors.v);
+  widenRows(inputs.forward.q, query, rows, forward.headDim, tensors.q);
+  widenRows(inputs.dO, query, rows, forward.headDimV, tensors.dO);
+  widenRows(inputs.forward.k, key, keys, forward.headDim, tensors.k);
+  widenRows(inputs.forward.v, key, keys, forward.headDimV, tensors.v);
   for (auto [name, to] : {std::pair("sink", &tensors.sinks), std::pair("dropout_state", &tensors.dropoutState)})
     if (auto given = inputs.forward.captured.find(name); given != inputs.forward.captured.end())
       *to = given->second;
@@ -487,7 +486,7 @@ BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKin
                                  DeltaOf::StoredO);
         int64_t first = numbers.firstQuery(sequence, kvHead * ofGroup);
         for (size_t i = 0; i != found.o.size(); ++i)
-          inputs.o[first * forward.headDimV + i] = roundTo(forward.dtype, found.o[i]);
+          inputs.o.set(first * forward.headDimV + i, found.o[i]);
         for (size_t i = 0; i != found.lse.size(); ++i)
           inputs.lse[first + i] = static_cast<float>(found.lse[i]);
       },

@@ -78,7 +78,7 @@ GroupGradients computeGradients(const ForwardProblem &problem, const GroupTensor
 /// and ordinary numbers in others.
 struct BackwardInputs {
   ForwardInputs forward;
-  std::vector<uint16_t> o, dO;
+  verify::TypedArray o, dO;
   std::vector<float> lse;
 };
 
@@ -101,11 +101,10 @@ BackwardInputs generateInputs(const BackwardProblem &problem, DataKind kind, uin
                               unsigned threads = 0, const verify::Progress &progress = nullptr,
                               const ScoreRules *rules = nullptr, const MakeBlockLists &blockLists = nullptr);
 
-/// Gradients, rows as in `ForwardInputs`; others by the names of the tensors that they are of, dense,
-/// in their types.
+/// Gradients, rows as in `ForwardInputs`; others by the names of the tensors that they are of, dense.
 struct BackwardOutputs {
-  std::vector<uint16_t> dq, dk, dv;
-  std::map<std::string, std::vector<std::byte>, std::less<>> others;
+  verify::TypedArray dq, dk, dv;
+  std::map<std::string, verify::TypedArray, std::less<>> others;
 };
 
 /// How one gradient compares. Ratios are error over allowed error: above 1 is wrong.

@@ -24,7 +24,7 @@ constexpr double toleranceFp16 = 5e-4;
 constexpr double toleranceLse = 1e-4;
 
 double toleranceOf(const ForwardProblem &problem) {
-  return problem.dtype == DataType::BF16 ? toleranceBf16 : toleranceFp16;
+  return problem.dtype == ElementType::BF16 ? toleranceBf16 : toleranceFp16;
 }
 constexpr double rowFactor = 3;
 constexpr double valueFactor = 0.01;
@@ -41,21 +41,19 @@ std::string attention::describeRow(const ForwardProblem &problem, int64_t row) {
          ", query " + std::to_string(place.position);
 }
 
-static double maxMagnitude(DataType type, const std::vector<uint16_t> &values) {
-  // Of equal sign, larger patterns are larger numbers.
-  uint16_t largest = 0;
-  for (uint16_t bits : values)
-    largest = std::max<uint16_t>(largest, bits & 0x7fff);
-  return widen(type, largest);
+static double maxMagnitude(const verify::TypedArray &values) {
+  double largest = 0;
+  for (size_t i = 0, end = values.size(); i != end; ++i)
+    largest = std::max(largest, std::abs(values[i]));
+  return largest;
 }
 
 /// Looks at every element, checked or not: what was not written, and what is not a number.
-static void scan(const ForwardProblem &problem, const ForwardOutputs &outputs,
-                 ForwardErrors &errors) {
-  for (uint16_t bits : outputs.o) {
-    if (bits == guardPattern)
+static void scan(const ForwardOutputs &outputs, ForwardErrors &errors) {
+  for (size_t i = 0, end = outputs.o.size(); i != end; ++i) {
+    if (verify::holdsGuard(outputs.o, i))
       ++errors.unwrittenElements;
-    else if (isNan(problem.dtype, bits))
+    else if (outputs.o.isNan(i))
       ++errors.nanElements;
   }
   for (float value : outputs.lse) {
@@ -66,6 +64,14 @@ static void scan(const ForwardProblem &problem, const ForwardOutputs &outputs,
     else if (std::isnan(value))
       ++errors.nanElements;
   }
+}
+
+/// Whether the `dim` elements of row `row` are all zero.
+static bool isZero(const verify::TypedArray &values, int64_t row, int64_t dim) {
+  for (int64_t d = 0; d != dim; ++d)
+    if (values[row * dim + d] != 0)
+      return false;
+  return true;
 }
 
 /// O is exactly 0 and LSE exactly -inf in rows that see nothing; all such rows are looked at.
@@ -79,9 +85,7 @@ static void checkEmptyRows(const ForwardProblem &problem, const ForwardOutputs &
     RowNumbers::Place place = numbers.query(row);
     if (problem.visibility.seesAny(place.position, numbers.of(place.sequence)))
       continue;
-    const uint16_t *o = outputs.o.data() + row * problem.headDimV;
-    bool right =
-        std::all_of(o, o + problem.headDimV, [](uint16_t bits) { return (bits & 0x7fff) == 0; });
+    bool right = isZero(outputs.o, row, problem.headDimV);
     if (!outputs.lse.empty())
       right = right && outputs.lse[row] == -std::numeric_limits<float>::infinity();
     errors.wrongEmptyRows += right ? 0 : 1;
@@ -95,8 +99,7 @@ static void checkHiddenRows(const ForwardReference &reference, const ForwardOutp
     if (reference.lse[index] != -std::numeric_limits<double>::infinity())
       continue;
     int64_t row = reference.rows[index];
-    const uint16_t *o = outputs.o.data() + row * dim;
-    bool right = std::all_of(o, o + dim, [](uint16_t bits) { return (bits & 0x7fff) == 0; });
+    bool right = isZero(outputs.o, row, dim);
     if (!outputs.lse.empty())
       right = right && outputs.lse[row] == -std::numeric_limits<float>::infinity();
     errors.wrongEmptyRows += right ? 0 : 1;
@@ -107,11 +110,10 @@ static void checkRow(const ForwardProblem &problem, const ForwardReference &refe
                      const ForwardOutputs &outputs, double maxV, ErrorSums &sums,
                      ForwardErrors &errors) {
   int64_t row = reference.rows[index], dim = problem.headDimV;
-  const uint16_t *o = outputs.o.data() + row * dim;
   const double *r = reference.o.data() + index * dim;
   double squaredError = 0, squaredReference = 0;
   for (int64_t d = 0; d != dim; ++d) {
-    double error = widen(problem.dtype, o[d]) - r[d];
+    double error = outputs.o[row * dim + d] - r[d];
     squaredError += error * error;
     squaredReference += r[d] * r[d];
     if (!(std::abs(error) <= errors.maxAbsolute))
@@ -172,11 +174,11 @@ ForwardErrors attention::compareForward(const ForwardProblem &problem, const For
   errors.rowsChecked = static_cast<int64_t>(reference.rows.size());
   errors.tolerance = toleranceOf(problem);
   errors.lseTolerance = toleranceLse;
-  scan(problem, outputs, errors);
+  scan(outputs, errors);
   checkEmptyRows(problem, outputs, errors);
   if ((!problem.modifications.empty() || problem.blocks.any()) && !problem.sink)
     checkHiddenRows(reference, outputs, problem.headDimV, errors);
-  double maxV = maxMagnitude(problem.dtype, inputs.v);
+  double maxV = maxMagnitude(inputs.v);
   ErrorSums sums;
   for (size_t i = 0; i != reference.rows.size(); ++i) {
     checkRow(problem, reference, i, outputs, maxV, sums, errors);

@@ -43,19 +43,22 @@ static int64_t roundedSums(const BackwardProblem &problem) {
 /// What dQ may be off by, relative: each sum in memory by half a unit in the last place more, none of which knows of
 /// another.
 static double toleranceOfSums(const BackwardProblem &problem, double tolerance) {
-  double unit = problem.forward.dtype == DataType::BF16 ? 0x1p-9 : 0x1p-12;
+  double unit = std::ldexp(1.0, -infoOf(problem.forward.dtype).mantissaBits - 2);
   return std::hypot(tolerance, unit * std::sqrt(double(roundedSums(problem))));
 }
 
 /// What is lost at most of a number that is too small: half of what the smallest numbers of the type are apart; and of a
 /// weight before it is rounded, what exp2 may leave out (docs/Values.md).
-static double lostOf(DataType type) { return type == DataType::BF16 ? 0x1p-134 : 0x1p-25; }
+static double lostOf(ElementType type) {
+  const ElementTypeInfo &info = infoOf(type);
+  return std::ldexp(1.0, info.leastExponent() - info.mantissaBits - 1);
+}
 static constexpr double kLostWeight = 0x1p-126;
 
 namespace {
 /// One gradient, as it was computed and as it should be.
 struct Compared {
-  const std::vector<uint16_t> &values;
+  const verify::TypedArray &values;
   std::vector<double> GroupGradients::*expected;
   RowBounds GroupGradients::*bounds;
   int64_t dim;
@@ -64,11 +67,11 @@ struct Compared {
 };
 } // namespace
 
-static void scan(DataType type, const std::vector<uint16_t> &values, GradientErrors &errors) {
-  for (uint16_t bits : values)
-    if (bits == verify::guardPattern)
+static void scan(const verify::TypedArray &values, GradientErrors &errors) {
+  for (size_t i = 0, end = values.size(); i != end; ++i)
+    if (verify::holdsGuard(values, i))
       ++errors.unwrittenElements;
-    else if (isNan(type, bits))
+    else if (values.isNan(i))
       ++errors.nanElements;
 }
 
@@ -90,11 +93,11 @@ static int64_t firstRowOf(const ForwardProblem &forward, const RowNumbers &numbe
 
 static GradientErrors compareGradient(const ForwardProblem &forward, const RowNumbers &numbers, std::string name,
                                       double tolerance, const BackwardReference &reference, const Compared &of) {
-  DataType type = forward.dtype;
+  ElementType type = of.values.type();
   GradientErrors errors;
   errors.name = std::move(name);
   errors.tolerance = tolerance;
-  scan(type, of.values, errors);
+  scan(of.values, errors);
   double squaredError = 0, squaredReference = 0, squares = 0;
   for (size_t g = 0; g != reference.groups.size(); ++g) {
     const GroupGradients &gradients = reference.gradients[g];
@@ -106,7 +109,7 @@ static GradientErrors compareGradient(const ForwardProblem &forward, const RowNu
       double rowError = 0;
       for (int64_t d = 0; d != of.dim; ++d) {
         double wanted = expected[r * of.dim + d];
-        double error = widen(type, of.values[row * of.dim + d]) - wanted;
+        double error = of.values[row * of.dim + d] - wanted;
         rowError += error * error;
         squaredReference += wanted * wanted;
       }
@@ -122,37 +125,26 @@ static GradientErrors compareGradient(const ForwardProblem &forward, const RowNu
   return errors;
 }
 
-/// The numbers of a tensor as they lie; those that were not written are counted, and NaN.
-static std::vector<double> numbersOf(const manifest::TensorSpec &tensor, std::span<const std::byte> bytes,
-                                     GradientErrors &errors) {
-  std::vector<double> numbers(static_cast<size_t>(tensor.elements()), std::numeric_limits<double>::quiet_NaN());
-  size_t size = static_cast<size_t>(bytesOf(tensor.type));
-  for (size_t i = 0; i != numbers.size() && (i + 1) * size <= bytes.size(); ++i) {
-    uint32_t bits = 0;
-    std::memcpy(&bits, bytes.data() + i * size, size);
-    bool isWide = tensor.type == DataType::F32;
-    numbers[i] = isWide ? std::bit_cast<float>(bits) : widen(tensor.type, static_cast<uint16_t>(bits));
-    bool isGuard = bits == (isWide ? uint32_t(verify::guardPattern) << 16 | verify::guardPattern : verify::guardPattern);
-    errors.unwrittenElements += isGuard;
-    errors.nanElements += !isGuard && std::isnan(numbers[i]);
-  }
-  return numbers;
+/// What a tensor has that nothing wrote.
+static verify::TypedArray unwritten(const manifest::TensorSpec &tensor) {
+  verify::TypedArray values(tensor.type, static_cast<size_t>(tensor.elements()));
+  verify::fillWithGuard(values, 0, values.size());
+  return values;
 }
 
 /// The gradient of another tensor: of what it adds up O was rounded, and the sum to the tensor's type.
 static GradientErrors compareOther(const BackwardProblem &problem, const std::string &name, double tolerance,
-                                   const BackwardReference &reference, std::span<const std::byte> bytes) {
+                                   const BackwardReference &reference, const verify::TypedArray &values) {
   GradientErrors errors;
   errors.name = "d_" + name;
-  manifest::TensorSpec tensor = problem.tensor(errors.name);
-  std::vector<double> values = numbersOf(tensor, bytes, errors);
+  scan(values, errors);
   auto found = reference.others.find(name);
   errors.isChecked = found != reference.others.end();
   if (!errors.isChecked)
     return errors;
   const SummedGradient &wanted = found->second;
   double squaredError = 0, squaredReference = 0, rounding = lostOf(problem.forward.dtype);
-  double own = tensor.type == DataType::F32 ? 0 : lostOf(tensor.type);
+  double own = values.type() == ElementType::F32 ? 0 : lostOf(values.type());
   for (size_t i = 0; i != wanted.values.size(); ++i) {
     double error = values[i] - wanted.values[i];
     squaredError += error * error;
@@ -203,7 +195,7 @@ BackwardErrors attention::compareBackward(const BackwardProblem &problem, DataKi
   BackwardErrors errors;
   errors.groupsTotal = forward.batch * forward.kvHeads;
   errors.groupsChecked = static_cast<int64_t>(reference.groups.size());
-  errors.tolerance = forward.dtype == DataType::BF16 ? kToleranceBf16 : kToleranceFp16;
+  errors.tolerance = forward.dtype == ElementType::BF16 ? kToleranceBf16 : kToleranceFp16;
   const bool isOrdinary = kind == DataKind::Normal;
   const std::pair<const char *, Compared> list[] = {
       {"dq", {outputs.dq, &GroupGradients::dq, &GroupGradients::dqBounds, forward.headDim, false, roundedSums(problem)}},
@@ -217,11 +209,9 @@ BackwardErrors attention::compareBackward(const BackwardProblem &problem, DataKi
   }
   // Sums over whole batches may cancel as they like: they are judged by the sizes of what is added up.
   for (const std::string &name : problem.otherGradients) {
-    auto values = outputs.others.find(name);
-    std::span<const std::byte> bytes;
-    if (values != outputs.others.end())
-      bytes = values->second;
-    errors.gradients.push_back(compareOther(problem, name, errors.tolerance, reference, bytes));
+    auto found = outputs.others.find(name);
+    verify::TypedArray values = found != outputs.others.end() ? found->second : unwritten(problem.tensor("d_" + name));
+    errors.gradients.push_back(compareOther(problem, name, errors.tolerance, reference, values));
     judge(forward, numbers, errors.gradients.back(), errors.tolerance, errors.failures);
   }
   return errors;

@@ -178,12 +178,13 @@ void RowFiller::fill(std::string_view tensor, const RowTask &task) const {
 }
 
 static void fillTensor(const ForwardProblem &problem, const char *name, const RowFiller &filler,
-                       unsigned threads, std::vector<uint16_t> &out) {
+                       unsigned threads, verify::TypedArray &out) {
   const RowNumbers numbers(problem);
   bool ofQueries = std::string_view(name) == "q";
   int64_t heads = ofQueries ? problem.heads : problem.kvHeads;
-  int64_t dim = problem.tensor(name).rowElements;
-  out.resize(static_cast<size_t>((ofQueries ? numbers.queries() : numbers.keys()) * dim));
+  manifest::TensorSpec tensor = problem.tensor(name);
+  int64_t dim = tensor.rowElements;
+  out = verify::TypedArray(tensor.type, static_cast<size_t>((ofQueries ? numbers.queries() : numbers.keys()) * dim));
   parallelFor(problem.batch * heads, threads, [&](int64_t group) {
     std::vector<double> values(static_cast<size_t>(dim));
     int64_t sequence = group / heads, head = group % heads;
@@ -192,50 +193,34 @@ static void fillTensor(const ForwardProblem &problem, const char *name, const Ro
     for (int64_t position = 0; position != (ofQueries ? lengths.q : lengths.kv); ++position) {
       int64_t row = first + position;
       filler.fill(name, {row, sequence, head, position, values});
-      uint16_t *to = out.data() + row * dim;
       for (int64_t d = 0; d != dim; ++d)
-        to[d] = roundTo(problem.dtype, values[d]);
+        out.set(row * dim + d, values[d]);
     }
   });
 }
 
 /// A number of a captured tensor: normal, or of integers a few that rarely change along the row, so that they may
 /// number documents, and of bytes mostly 1.
-static double capturedNumber(DataType type, const Generator &generator, uint64_t place,
+static double capturedNumber(ElementType type, const Generator &generator, uint64_t place,
                              int64_t column, int64_t columns) {
   constexpr int64_t groups = 4;
   constexpr uint64_t rareness = 8;
-  if (type == DataType::I32)
+  if (type == ElementType::I32)
     return static_cast<double>(column * groups / std::max<int64_t>(columns, 1));
-  if (type == DataType::I8)
+  if (type == ElementType::I8)
     return generator.bits(place) % rareness != 0 ? 1 : 0;
   double a, b;
   generator.normalPair(place, a, b);
   return a;
 }
 
-template <typename T> static void append(std::vector<std::byte> &bytes, T value) {
-  const auto *from = reinterpret_cast<const std::byte *>(&value);
-  bytes.insert(bytes.end(), from, from + sizeof(T));
-}
-
 /// Rounds `number` to the type and appends it to both.
-static void addNumber(DataType type, double number, std::vector<double> &numbers,
+static void addNumber(ElementType type, double number, std::vector<double> &numbers,
                       std::vector<std::byte> &bytes) {
-  switch (type) {
-  case DataType::F32:
-    append(bytes, static_cast<float>(number));
-    return numbers.push_back(static_cast<float>(number));
-  case DataType::I32:
-    append(bytes, static_cast<int32_t>(number));
-    return numbers.push_back(number);
-  case DataType::I8:
-    append(bytes, static_cast<int8_t>(number));
-    return numbers.push_back(number);
-  default:
-    append(bytes, roundTo(type, number));
-    return numbers.push_back(widen(type, roundTo(type, number)));
-  }
+  uint64_t bits = encode(type, number);
+  const auto *from = reinterpret_cast<const std::byte *>(&bits);
+  bytes.insert(bytes.end(), from, from + bytesOf(type));
+  numbers.push_back(decode(type, bits));
 }
 
 /// Tensors that are not captured; `takeAppended` fills those of updates.
@@ -275,13 +260,15 @@ void attention::setBlockLists(const BlockLists &lists, ForwardInputs &inputs) {
   }
 }
 
-/// What is captured is small and the same whatever the kind of data.
-static void generateCaptured(const ForwardProblem &problem, uint64_t seed, ForwardInputs &inputs) {
+ForwardInputs attention::generateCaptured(const ForwardProblem &problem, uint64_t seed, const WantedTensors &wanted) {
+  ForwardInputs inputs;
   uint64_t stream = StreamCaptured;
   for (const manifest::TensorSpec &tensor : problem.tensors()) {
     if (isOwn(tensor.name) || !tensor.wanted)
       continue;
     Generator generator(seed, stream++);
+    if (wanted && !wanted(tensor))
+      continue;
     std::vector<double> &numbers = inputs.captured[tensor.name];
     std::vector<std::byte> &bytes = inputs.capturedBytes[tensor.name];
     if (auto known = problem.known.lists.find(tensor.name); known != problem.known.lists.end()) {
@@ -297,15 +284,15 @@ static void generateCaptured(const ForwardProblem &problem, uint64_t seed, Forwa
   }
   if (problem.blocks.any())
     setBlockLists(randomBlockLists(problem, Generator(seed, stream)), inputs);
+  return inputs;
 }
 
 ForwardInputs attention::generateInputs(const ForwardProblem &problem, DataKind kind, uint64_t seed,
                                         unsigned threads) {
-  ForwardInputs inputs;
+  ForwardInputs inputs = generateCaptured(problem, seed);
   RowFiller filler(problem, kind, seed);
   fillTensor(problem, "q", filler, threads, inputs.q);
   fillTensor(problem, "k", filler, threads, inputs.k);
   fillTensor(problem, "v", filler, threads, inputs.v);
-  generateCaptured(problem, seed, inputs);
   return inputs;
 }

@@ -5,9 +5,11 @@
 #pragma once
 
 #include "Verify/Attention/ScoreRules.h"
+#include "Verify/TypedArray.h"
 #include "hocket/Attention/ForwardProblem.h"
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -25,10 +27,10 @@ enum class DataKind {
 std::string_view toString(DataKind kind);
 Result<DataKind> parseDataKind(std::string_view text);
 
-/// Q, K and V as dense arrays of 16-bit patterns, rows in the order of `RowNumbers` ([batch, head,
+/// Q, K and V as dense arrays, each of its type, rows in the order of `RowNumbers` ([batch, head,
 /// sequence] of dense tensors), whatever the problem's layout.
 struct ForwardInputs {
-  std::vector<uint16_t> q, k, v;
+  verify::TypedArray q, k, v;
   /// What is captured, and the sink: as numbers, and as bytes in the tensor's type.
   CapturedNumbers captured;
   std::map<std::string, std::vector<std::byte>, std::less<>> capturedBytes;
@@ -37,6 +39,13 @@ struct ForwardInputs {
 /// Generates the inputs of a valid problem on `threads` threads (0: all cores).
 ForwardInputs generateInputs(const ForwardProblem &problem, DataKind kind, uint64_t seed,
                              unsigned threads = 0);
+
+/// Which tensors are generated.
+using WantedTensors = std::function<bool(const manifest::TensorSpec &)>;
+
+/// The same without Q, K and V: lists of sequences, pages and blocks, and what modifications capture. Without `wanted`
+/// all of them; what it leaves out changes nothing else. They are the same whatever the kind of data.
+ForwardInputs generateCaptured(const ForwardProblem &problem, uint64_t seed, const WantedTensors &wanted = {});
 
 /// Takes `lists` for those of `inputs`.
 void setBlockLists(const BlockLists &lists, ForwardInputs &inputs);

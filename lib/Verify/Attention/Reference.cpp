@@ -11,6 +11,7 @@
 #include "Verify/DenseProduct.h"
 #include "Verify/Parallel.h"
 #include "Verify/Random.h"
+#include "Verify/TypedArray.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +22,7 @@ using namespace hocket::attention;
 using verify::kernelColumns;
 using verify::kernelRows;
 using verify::multiplyAccumulate;
+using verify::RowReader;
 
 namespace {
 constexpr int64_t blockRows = 64;
@@ -32,17 +34,9 @@ constexpr double negativeInfinity = -std::numeric_limits<double>::infinity();
 
 int64_t divideCeil(int64_t value, int64_t by) { return (value + by - 1) / by; }
 
-/// All 65536 values of a 16-bit type; every one is exact in float32.
-class WidenTable {
-public:
-  explicit WidenTable(DataType type) : values(65536) {
-    for (uint32_t bits = 0; bits != 65536; ++bits)
-      values[bits] = static_cast<float>(widen(type, static_cast<uint16_t>(bits)));
-  }
-  double operator[](uint16_t bits) const { return values[bits]; }
-
-private:
-  std::vector<float> values;
+/// How the rows of Q, K and V are read.
+struct RowReaders {
+  RowReader q, k, v;
 };
 
 /// Consecutive entries of the row list that share a (batch, head).
@@ -55,13 +49,13 @@ struct RowBlock {
 class BlockWorker {
 public:
   BlockWorker(const ForwardProblem &problem, const RowNumbers &numbers, const ForwardInputs &inputs,
-              const WidenTable &table, const ScoreRules *rules, const BlockTable &blockTable,
+              const RowReaders &readers, const ScoreRules *rules, const BlockTable &blockTable,
               ForwardReference &result)
-      : problem(problem), numbers(numbers), inputs(inputs), table(table), rules(rules), blockTable(blockTable),
+      : problem(problem), numbers(numbers), inputs(inputs), readers(readers), rules(rules), blockTable(blockTable),
         result(result), dim(problem.headDim),
         dimV(problem.headDimV), paddedV(verify::roundUp(dimV, kernelColumns)), q(blockRows * dim),
         keys(dim * blockKeys), values(blockKeys * paddedV), scores(blockRows * blockKeys),
-        sums(blockRows * paddedV), maxima(blockRows), totals(blockRows) {}
+        sums(blockRows * paddedV), maxima(blockRows), totals(blockRows), row(dim) {}
   void run(const RowBlock &block);
 
 private:
@@ -80,14 +74,14 @@ private:
   const ForwardProblem &problem;
   const RowNumbers &numbers;
   const ForwardInputs &inputs;
-  const WidenTable &table;
+  const RowReaders &readers;
   const ScoreRules *rules;
   const BlockTable &blockTable;
   ForwardReference &result;
   const int64_t dim, dimV, paddedV;
   int64_t batch = 0, head = 0;
   Lengths lengths; ///< of the sequence
-  std::vector<double> q, keys, values, scores, sums, maxima, totals;
+  std::vector<double> q, keys, values, scores, sums, maxima, totals, row;
   std::optional<DropoutBytes> bytes; ///< of the head, if some weights are dropped
   std::span<const BlockKind> blocks; ///< of the head [rows, columns], if there are lists
 };
@@ -103,9 +97,8 @@ void BlockWorker::loadQueries(const RowBlock &block) {
     std::fill(totals.begin(), totals.end(), 1.0);
   }
   for (size_t r = 0; r != block.count; ++r) {
-    const uint16_t *from = inputs.q.data() + result.rows[block.first + r] * dim;
-    for (int64_t d = 0; d != dim; ++d)
-      q[r * dim + d] = table[from[d]];
+    auto from = static_cast<size_t>(result.rows[block.first + r] * dim);
+    readers.q.read(inputs.q, from, std::span(q).subspan(r * dim, dim));
   }
 }
 
@@ -114,12 +107,10 @@ void BlockWorker::loadKeys(int64_t kvRow, int64_t count) {
   std::fill(keys.begin(), keys.end(), 0.0);
   std::fill(values.begin(), values.end(), 0.0);
   for (int64_t j = 0; j != count; ++j) {
-    const uint16_t *k = inputs.k.data() + (kvRow + j) * dim;
+    readers.k.read(inputs.k, static_cast<size_t>((kvRow + j) * dim), row);
     for (int64_t d = 0; d != dim; ++d)
-      keys[d * blockKeys + j] = table[k[d]];
-    const uint16_t *v = inputs.v.data() + (kvRow + j) * dimV;
-    for (int64_t d = 0; d != dimV; ++d)
-      values[j * paddedV + d] = table[v[d]];
+      keys[d * blockKeys + j] = row[d];
+    readers.v.read(inputs.v, static_cast<size_t>((kvRow + j) * dimV), std::span(values).subspan(j * paddedV, dimV));
   }
 }
 
@@ -255,7 +246,7 @@ ForwardReference attention::computeReference(const ForwardProblem &problem,
   result.rows = std::move(rows);
   result.o.resize(result.rows.size() * static_cast<size_t>(problem.headDimV));
   result.lse.resize(result.rows.size());
-  const WidenTable table(problem.dtype);
+  const RowReaders readers{RowReader(inputs.q.type()), RowReader(inputs.k.type()), RowReader(inputs.v.type())};
   const RowNumbers numbers(problem);
   std::vector<RowBlock> blocks = makeBlocks(result.rows, numbers);
   const BlockTable blockTable(problem, inputs);
@@ -263,7 +254,7 @@ ForwardReference attention::computeReference(const ForwardProblem &problem,
   verify::parallelFor(
       static_cast<int64_t>(blocks.size()), threads,
       [&](int64_t item) {
-        BlockWorker(problem, numbers, inputs, table, rules, blockTable, result)
+        BlockWorker(problem, numbers, inputs, readers, rules, blockTable, result)
             .run(blocks[blocks.size() - 1 - item]);
       },
       "reference", progress);

@@ -41,7 +41,7 @@ ForwardReference computeReference(const ForwardProblem &problem, const ForwardIn
 
 /// A kernel's result, dense, rows in the order of `RowNumbers`.
 struct ForwardOutputs {
-  std::vector<uint16_t> o;
+  verify::TypedArray o;
   std::vector<float> lse; ///< empty if it was not wanted
 };
 

@@ -60,15 +60,16 @@ std::vector<manifest::TensorSpec> RowNumbers::rowByRow(const ForwardProblem &pro
 int64_t RowNumbers::placeInPage(const manifest::TensorSpec &tensor, int64_t slot, int64_t stride) const {
   if (pageLayout != PageLayout::Vectorised)
     return slot * stride;
+  int64_t vector = vectorElements(tensor.type);
   if (tensor.name == "k")
-    return slot * kVectorElements;
-  return slot / kVectorElements * kVectorElements * tensor.rowElements + slot % kVectorElements;
+    return slot * vector;
+  return slot / vector * vector * tensor.rowElements + slot % vector;
 }
 
 verify::RowPieces RowNumbers::pieces(const manifest::TensorSpec &tensor) const {
   if (!lists.inPages() || pageLayout != PageLayout::Vectorised || !isOneOf(kOfKeys, tensor.name))
     return {};
-  uint64_t element = bytesOf(tensor.type), vector = kVectorElements * element;
+  uint64_t element = bytesOf(tensor.type), vector = vectorElements(tensor.type) * element;
   if (tensor.name == "k")
     return {vector, vector * static_cast<uint64_t>(lists.pageSize)};
   return {element, vector};

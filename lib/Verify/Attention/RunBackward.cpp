@@ -80,10 +80,15 @@ void BackwardRunner::verifyLists() {
 
 verify::Contents BackwardRunner::roomFor(Outcome outcome) {
   BackwardOutputs &room = outputs[static_cast<size_t>(outcome)];
-  room.dq.resize(static_cast<size_t>(numbers.queries() * problem.forward.headDim));
-  room.dk.resize(static_cast<size_t>(numbers.keys() * problem.forward.headDim));
-  room.dv.resize(static_cast<size_t>(numbers.keys() * problem.forward.headDimV));
-  verify::Contents contents = {{"dq", bytesOf(room.dq)}, {"dk", bytesOf(room.dk)}, {"dv", bytesOf(room.dv)}};
+  verify::Contents contents;
+  auto add = [&](const char *name, int64_t rows, verify::TypedArray &to) {
+    manifest::TensorSpec spec = problem.tensor(name);
+    to = verify::TypedArray(spec.type, static_cast<size_t>(rows * spec.rowElements));
+    contents[name] = to.bytes();
+  };
+  add("dq", numbers.queries(), room.dq);
+  add("dk", numbers.keys(), room.dk);
+  add("dv", numbers.keys(), room.dv);
   for (const manifest::TensorSpec &spec : problem.temporaries())
     if (spec.wanted) {
       std::vector<int32_t> &list = madeLists[static_cast<size_t>(outcome)][spec.name];
@@ -91,10 +96,10 @@ verify::Contents BackwardRunner::roomFor(Outcome outcome) {
       contents[spec.name] = bytesOf(list);
     }
   for (const std::string &name : problem.otherGradients) {
-    std::vector<std::byte> &values = room.others[name];
     manifest::TensorSpec gradient = problem.tensor("d_" + name);
-    values.resize(static_cast<size_t>(gradient.elements() * hocket::bytesOf(gradient.type)));
-    contents["d_" + name] = values;
+    verify::TypedArray &values = room.others[name];
+    values = verify::TypedArray(gradient.type, static_cast<size_t>(gradient.elements()));
+    contents["d_" + name] = values.bytes();
   }
   return contents;
 }
@@ -140,9 +145,9 @@ Status BackwardRunner::prepare() {
   inputs = generateInputs(problem, options.data, options.seed, std::move(groups), reference,
                           options.threads, options.progress, rules.get(), options.blockLists);
   say("uploading");
-  verify::Contents contents = {{"q", bytesOf(inputs.forward.q)}, {"k", bytesOf(inputs.forward.k)},
-                               {"v", bytesOf(inputs.forward.v)}, {"o", bytesOf(inputs.o)},
-                               {"do", bytesOf(inputs.dO)},       {"lse", bytesOf(inputs.lse)}};
+  verify::Contents contents = {{"q", inputs.forward.q.bytes()}, {"k", inputs.forward.k.bytes()},
+                               {"v", inputs.forward.v.bytes()}, {"o", inputs.o.bytes()},
+                               {"do", inputs.dO.bytes()},       {"lse", bytesOf(inputs.lse)}};
   for (auto &[name, bytes] : inputs.forward.capturedBytes)
     contents[name] = bytes;
   if (problem.forward.blocks.any())
@@ -203,7 +208,7 @@ Result<BackwardReport> attention::runBackward(runtime::Device &device,
 
 static void writeProblem(json::OStream &out, const BackwardProblem &problem) {
   const ForwardProblem &forward = problem.forward;
-  out.attribute("dtype", StringRef(toString(forward.dtype)));
+  out.attribute("dtype", StringRef(optionName(forward.dtype)));
   out.attribute("batch", forward.batch);
   out.attribute("heads", forward.heads);
   out.attribute("kv_heads", forward.kvHeads);

@@ -55,7 +55,7 @@ private:
 
   ForwardInputs inputs;
   BeforeAppend before; ///< of the launch; empty where nothing is appended
-  std::vector<uint16_t> rotated[3]; ///< "q_rotated", by outcome
+  verify::TypedArray rotated[3]; ///< "q_rotated", by outcome
   std::vector<int32_t> workLists[3];  ///< where they are made, by outcome
   std::map<std::string, std::vector<std::byte>> lists[3]; ///< of blocks, where they are made, by outcome
   std::shared_ptr<const ScoreRules> rules; ///< null: nothing is modified
@@ -74,10 +74,10 @@ std::vector<manifest::TensorSpec> ForwardRunner::tensorsOf(const ForwardProblem 
 
 verify::Contents ForwardRunner::roomFor(Outcome outcome) {
   ForwardOutputs &room = outputs[static_cast<size_t>(outcome)];
-  room.o.resize(static_cast<size_t>(numbers.queries() * problem.headDimV));
+  room.o = verify::TypedArray(problem.tensor("o").type, static_cast<size_t>(numbers.queries() * problem.headDimV));
   if (problem.wantLse)
     room.lse.resize(static_cast<size_t>(numbers.queries()));
-  verify::Contents contents = {{"o", bytesOf(room.o)}, {"lse", bytesOf(room.lse)}};
+  verify::Contents contents = {{"o", room.o.bytes()}, {"lse", bytesOf(room.lse)}};
   for (const manifest::TensorSpec &spec : problem.tensors())
     if (problem.makesBlocks && isBlockList(spec.name) && spec.wanted) {
       std::vector<std::byte> &list = lists[static_cast<size_t>(outcome)][spec.name];
@@ -90,9 +90,9 @@ verify::Contents ForwardRunner::roomFor(Outcome outcome) {
     contents["work_list"] = bytesOf(list);
   }
   if (problem.update.turns()) {
-    std::vector<uint16_t> &turned = rotated[static_cast<size_t>(outcome)];
-    turned.resize(inputs.q.size());
-    contents["q_rotated"] = bytesOf(turned);
+    verify::TypedArray &turned = rotated[static_cast<size_t>(outcome)];
+    turned = verify::TypedArray(inputs.q.type(), inputs.q.size());
+    contents["q_rotated"] = turned.bytes();
   }
   return contents;
 }
@@ -126,8 +126,8 @@ Status ForwardRunner::prepare() {
   say("uploading");
   if (problem.update.appends)
     before = takeAppended(problem, numbers, inputs);
-  auto given = [](std::vector<uint16_t> &earlier, std::vector<uint16_t> &read) {
-    return bytesOf(earlier.empty() ? read : earlier);
+  auto given = [](verify::TypedArray &earlier, verify::TypedArray &read) {
+    return earlier.empty() ? read.bytes() : earlier.bytes();
   };
   verify::Contents contents = {
       {"q", given(before.q, inputs.q)}, {"k", given(before.k, inputs.k)}, {"v", given(before.v, inputs.v)}};
@@ -183,7 +183,7 @@ Status ForwardRunner::save() {
   if (!problem.update.turns())
     return options.save(inputs, first);
   ForwardInputs given = inputs;
-  auto turned = std::as_bytes(std::span(inputs.q));
+  std::span<const std::byte> turned = std::as_const(inputs.q).bytes();
   given.capturedBytes["q_rotated"].assign(turned.begin(), turned.end());
   given.q = before.q;
   return options.save(given, first);

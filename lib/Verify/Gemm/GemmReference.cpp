@@ -70,13 +70,13 @@ static void fillRow(DataKind kind, uint64_t seed, Stream stream, int64_t row,
 GemmInputs gemm::generateInputs(const GemmProblem &problem, DataKind kind, uint64_t seed,
                                 unsigned threads) {
   GemmInputs inputs;
-  auto fill = [&](std::vector<uint16_t> &to, int64_t rows, Stream stream) {
-    to.resize(static_cast<size_t>(rows * problem.k));
+  auto fill = [&](verify::TypedArray &to, int64_t rows, Stream stream) {
+    to = verify::TypedArray(problem.dtype, static_cast<size_t>(rows * problem.k));
     verify::parallelFor(rows, threads, [&](int64_t row) {
       std::vector<double> values(static_cast<size_t>(problem.k));
       fillRow(kind, seed, stream, row, values);
       for (int64_t i = 0; i != problem.k; ++i)
-        to[row * problem.k + i] = roundTo(problem.dtype, values[i]);
+        to.set(row * problem.k + i, values[i]);
     });
   };
   fill(inputs.a, problem.m, StreamA);
@@ -107,8 +107,8 @@ public:
   }
 
 private:
-  double value(const std::vector<uint16_t> &from, int64_t row, int64_t k, bool magnitude) const {
-    double x = widen(problem.dtype, from[row * problem.k + k]);
+  double value(const verify::TypedArray &from, int64_t row, int64_t k, bool magnitude) const {
+    double x = from[row * problem.k + k];
     return magnitude ? std::abs(x) : x;
   }
 
@@ -162,20 +162,22 @@ static double allowedError(const GemmProblem &problem, bool exact, double sum, d
     return 0;
   double k = static_cast<double>(problem.k);
   double additions = std::min(k, deviations * std::sqrt(k) + lastAdditions);
-  double smallest = problem.dtype == DataType::BF16 ? 0x1p-133 : 0x1p-24;
+  const ElementTypeInfo &type = infoOf(problem.dtype);
+  double smallest = std::ldexp(1.0, type.leastExponent() - type.mantissaBits);
   return roundoff * std::abs(sum) + (1 + roundoff) * sumRoundoff * additions * magnitude +
          smallest / 2;
 }
 
 GemmErrors gemm::compareGemm(const GemmProblem &problem, DataKind kind,
-                             const GemmReference &reference, const std::vector<uint16_t> &c) {
+                             const GemmReference &reference, const verify::TypedArray &c) {
   GemmErrors errors;
   errors.rowsTotal = problem.m;
   errors.rowsChecked = static_cast<int64_t>(reference.rows.size());
-  errors.roundoff = problem.dtype == DataType::BF16 ? 0x1p-8 : 0x1p-11;
-  for (uint16_t bits : c) {
-    errors.unwrittenElements += bits == verify::guardPattern;
-    errors.nanElements += bits != verify::guardPattern && isNan(problem.dtype, bits);
+  errors.roundoff = std::ldexp(1.0, -infoOf(problem.dtype).mantissaBits - 1);
+  for (size_t i = 0, end = c.size(); i != end; ++i) {
+    bool isUnwritten = verify::holdsGuard(c, i);
+    errors.unwrittenElements += isUnwritten;
+    errors.nanElements += !isUnwritten && c.isNan(i);
   }
   bool exact = isExact(problem, kind);
   double squaredError = 0, squaredReference = 0;
@@ -183,8 +185,8 @@ GemmErrors gemm::compareGemm(const GemmProblem &problem, DataKind kind,
     for (int64_t column = 0; column != problem.n; ++column) {
       size_t index = r * problem.n + column;
       double sum = reference.sums[index];
-      double wanted = exact ? widen(problem.dtype, roundTo(problem.dtype, sum)) : sum;
-      double found = widen(problem.dtype, c[reference.rows[r] * problem.n + column]);
+      double wanted = exact ? decode(problem.dtype, encode(problem.dtype, sum)) : sum;
+      double found = c[reference.rows[r] * problem.n + column];
       double error = std::abs(found - wanted);
       double allowed =
           allowedError(problem, exact, sum, reference.magnitudes[index], errors.roundoff);

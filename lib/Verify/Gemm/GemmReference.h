@@ -7,6 +7,7 @@
 
 #include "Gemm/GemmProblem.h"
 #include "Verify/Parallel.h"
+#include "Verify/TypedArray.h"
 
 #include <string>
 #include <vector>
@@ -26,9 +27,9 @@ Result<DataKind> parseDataKind(std::string_view text);
 /// Whether sums of `kind` are exact in float32 for this problem.
 bool isExact(const GemmProblem &problem, DataKind kind);
 
-/// A and B as dense rows of 16-bit patterns, whatever the strides.
+/// A and B as dense rows, whatever the strides.
 struct GemmInputs {
-  std::vector<uint16_t> a, b;
+  verify::TypedArray a, b;
 };
 GemmInputs generateInputs(const GemmProblem &problem, DataKind kind, uint64_t seed,
                           unsigned threads = 0);
@@ -59,6 +60,6 @@ struct GemmErrors {
 
 /// Applies the rules to dense `c`. NaN and unwritten elements are looked for in all rows.
 GemmErrors compareGemm(const GemmProblem &problem, DataKind kind, const GemmReference &reference,
-                       const std::vector<uint16_t> &c);
+                       const verify::TypedArray &c);
 
 } // namespace hocket::gemm

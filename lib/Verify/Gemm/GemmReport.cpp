@@ -11,7 +11,7 @@ using verify::line;
 namespace json = llvm::json;
 
 static void writeProblem(json::OStream &out, const GemmProblem &problem) {
-  out.attribute("dtype", StringRef(toString(problem.dtype)));
+  out.attribute("dtype", StringRef(optionName(problem.dtype)));
   out.attribute("m", problem.m);
   out.attribute("n", problem.n);
   out.attribute("k", problem.k);

@@ -6,7 +6,6 @@
 
 using namespace hocket;
 using namespace hocket::gemm;
-using verify::bytesOf;
 
 namespace {
 /// The state of one `runGemm`.
@@ -20,9 +19,9 @@ public:
 private:
   Status prepare();
   verify::Contents roomFor(Outcome outcome) override {
-    std::vector<uint16_t> &room = outcome == Outcome::First ? output : other;
-    room.resize(static_cast<size_t>(problem.m * problem.n));
-    return {{"c", bytesOf(room)}};
+    verify::TypedArray &room = outcome == Outcome::First ? output : other;
+    room = verify::TypedArray(problem.dtype, static_cast<size_t>(problem.m * problem.n));
+    return {{"c", room.bytes()}};
   }
   void verify();
 
@@ -30,7 +29,7 @@ private:
   const GemmOptions &options;
 
   GemmInputs inputs;
-  std::vector<uint16_t> output, other; ///< of the first launch, and of the last of the others
+  verify::TypedArray output, other; ///< of the first launch, and of the last of the others
   GemmReport report;
 };
 } // namespace
@@ -38,7 +37,7 @@ private:
 Status Runner::prepare() {
   say("generating data");
   inputs = generateInputs(problem, options.data, options.seed, options.threads);
-  if (Status status = place({{"a", bytesOf(inputs.a)}, {"b", bytesOf(inputs.b)}}); !status.ok())
+  if (Status status = place({{"a", inputs.a.bytes()}, {"b", inputs.b.bytes()}}); !status.ok())
     return status;
   manifest::Addresses placed = addresses();
   return bind(problemVariables(problem, &placed));

@@ -6,6 +6,11 @@ attn.forward @no_schedule element_type(bf16) head_dim(128)
 
 // -----
 
+// expected-error @below {{'mixed' has 'q' of bf16 and 'v' of f16, which no kernel mixes; give all tensors one type}}
+attn.forward @mixed element_type(q = bf16, v = f16) head_dim(128) schedule(@s)
+
+// -----
+
 // expected-error @below {{head_dim(100) of 'odd' is not supported, use a multiple of 8 up to 256}}
 attn.forward @odd element_type(bf16) head_dim(100) schedule(@s)
 

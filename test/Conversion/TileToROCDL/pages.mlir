@@ -11,7 +11,8 @@
 // CHECK: arith.muli %[[UNIFORM]], %c4_i32
 // CHECK: %[[ENTRY:.*]] = arith.divui %{{.*}}, %c16_i32
 // CHECK: %[[OFFSET:.*]] = arith.muli %[[ENTRY]], %c4_i32
-// CHECK: %[[PAGE:.*]] = rocdl.raw.ptr.buffer.load %{{.*}}, %[[OFFSET]], {{.*}} : i32
+// CHECK: %[[HIDDEN:.*]] = llvm.inline_asm {{.*}}"", "=v,0,i" %[[OFFSET]], %{{.*}}
+// CHECK: %[[PAGE:.*]] = rocdl.raw.ptr.buffer.load %{{.*}}, %[[HIDDEN]], {{.*}} : i32
 // Where the row lies: of a row that there is, else beyond the descriptor.
 // CHECK: arith.remui %{{.*}}, %c16_i32
 // CHECK: arith.muli %[[PAGE]],
@@ -32,9 +33,14 @@ tile.kernel @gathered(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>,
 
 // -----
 
-// Of a tile of 128 rows each lane looks after two.
+// Of a tile of 128 rows each lane looks after two. To LLVM no two look-ups are the same load, nor neighbours: waits count
+// both.
 // CHECK-LABEL: llvm.func @two_rows
-// CHECK-COUNT-2: rocdl.raw.ptr.buffer.load %{{.*}} : i32
+// CHECK: %[[FIRST:.*]] = llvm.inline_asm {{.*}}"", "=v,0,i" %{{.*}}, %[[NUMBER:.*]] : (i32, i32) -> i32
+// CHECK: rocdl.raw.ptr.buffer.load %{{.*}}, %[[FIRST]], {{.*}} : i32
+// CHECK-NOT: %[[NUMBER]] : (i32, i32) -> i32
+// CHECK: %[[SECOND:.*]] = llvm.inline_asm {{.*}}"", "=v,0,i" %{{.*}}, %{{.*}} : (i32, i32) -> i32
+// CHECK: rocdl.raw.ptr.buffer.load %{{.*}}, %[[SECOND]], {{.*}} : i32
 // CHECK: %[[UPPER:.*]] = arith.cmpi uge, %{{.*}}, %c64_i32
 // CHECK: arith.select %[[UPPER]],
 tile.kernel @two_rows(%k: !tile.view<?x?x?x64xbf16>, %table: !tile.view<?xi32>, %n: i32, %t: i32)

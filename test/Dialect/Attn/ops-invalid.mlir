@@ -10,6 +10,36 @@ attn.forward @i8 element_type(i8) head_dim(128)
 
 // -----
 
+// expected-error @below {{element type 'f8E4M3FN' of 'k' is not supported, use bf16 or f16; bf16 is nearest}}
+attn.forward @keys element_type(q = bf16, k = f8E4M3FN, v = bf16) head_dim(128)
+
+// -----
+
+// expected-error @below {{element type 'f8E5M2' is not supported, use bf16 or f16; bf16 is nearest}}
+attn.forward @bytes element_type(q = f8E5M2, k = f8E5M2) head_dim(128)
+
+// -----
+
+// expected-error @below {{expected a tensor: q, k, v or o}}
+attn.forward @bias element_type(q = bf16, bias = f16) head_dim(128)
+
+// -----
+
+// expected-error @below {{'k' is listed twice}}
+attn.forward @twice element_type(q = bf16, k = f16, k = f16) head_dim(128)
+
+// -----
+
+// expected-error @below {{'q' is not listed, whose type the others have where they are left out}}
+attn.forward @without element_type(k = bf16) head_dim(128)
+
+// -----
+
+// expected-error @below {{has a type for 'x', expected q, k, v or o}}
+"attn.forward"() {sym_name = "generic", element_type = bf16, tensor_types = {x = f16}, head_dim = 128 : i64} : () -> ()
+
+// -----
+
 // expected-error @below {{head_dim(0), a positive number is needed}}
 attn.forward @zero element_type(bf16) head_dim(0)
 

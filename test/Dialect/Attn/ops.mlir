@@ -9,6 +9,12 @@ attn.forward @plain element_type(bf16) head_dim(128)
 // CHECK: attn.forward @no_mask element_type(f16) head_dim(64){{$}}
 attn.forward @no_mask element_type(f16) head_dim(64) mask(none)
 
+// Tensors may have types of their own; what has Q's is not listed.
+// CHECK: attn.forward @types element_type(q = bf16, k = f16, o = f16) head_dim(64){{$}}
+attn.forward @types element_type(k = f16, q = bf16, v = bf16, o = f16) head_dim(64)
+// CHECK: attn.forward @one_type element_type(f16) head_dim(64){{$}}
+attn.forward @one_type element_type(q = f16, k = f16, v = f16) head_dim(64)
+
 // A window says how far a query sees to either side; one that ends where causal does is causal.
 // CHECK: attn.forward @window element_type(f16) head_dim(64) mask(window(127, 0)){{$}}
 attn.forward @window element_type(f16) head_dim(64) mask(window(127, 0))

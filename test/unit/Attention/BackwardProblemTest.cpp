@@ -35,7 +35,7 @@ TEST(BackwardProblem, OtherGradientsAndPackedOnes) {
   problem.otherGradients = {"sink"};
   manifest::TensorSpec gradient = problem.tensor("d_sink");
   EXPECT_EQ(gradient.role, manifest::TensorRole::Output);
-  EXPECT_EQ(gradient.type, DataType::F32);
+  EXPECT_EQ(gradient.type, ElementType::F32);
   EXPECT_EQ(gradient.elements(), 4);
   problem.forward.lists.packedKv = true;
   problem.forward.totalKv = 77;
@@ -83,11 +83,11 @@ TEST(BackwardProblem, Refused) {
             "numbers that modifications of scores read");
   problem.otherGradients = {"bias"};
   problem.forward.modifications.push_back(
-      {"biased", false, "", {{"bias", DataType::FP16, {"heads", "seq_q", "seq_kv"}}}, {}});
+      {"biased", false, "", {{"bias", ElementType::F16, {"heads", "seq_q", "seq_kv"}}}, {}});
   EXPECT_TRUE(validate(problem).ok());
   problem.forward.capturedExtents["bias"] = {1, 10, 20};
   manifest::TensorSpec ofBias = problem.tensor("d_bias");
-  EXPECT_EQ(ofBias.type, DataType::FP16);
+  EXPECT_EQ(ofBias.type, ElementType::F16);
   EXPECT_EQ(ofBias.elements(), 200);
   EXPECT_EQ(problemVariables(problem).at("d_bias_stride_0").asInteger(), 0);
   problem.forward.modifications.back().isMask = true;
@@ -104,7 +104,7 @@ TEST(BackwardProblem, Refused) {
   EXPECT_EQ(validate(problem).error().message,
             "blocks have 128 queries and 48 keys, the backward takes multiples of 32; use such");
   problem.forward.blocks = {128, 64};
-  problem.forward.modifications = {{"biased", false, "", {{"bias", DataType::FP16, {"heads", "seq_q", "seq_kv"}}}, {}}};
+  problem.forward.modifications = {{"biased", false, "", {{"bias", ElementType::F16, {"heads", "seq_q", "seq_kv"}}}, {}}};
   problem.otherGradients = {"bias"};
   EXPECT_TRUE(validate(problem).ok()) << validate(problem).error().message;
 }

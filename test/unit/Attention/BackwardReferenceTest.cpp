@@ -216,10 +216,10 @@ TEST(BackwardReference, DeltaIsOfTheStoredO) {
   const ForwardProblem &forward = problem.forward;
   BackwardReference reference;
   BackwardInputs inputs = generateInputs(problem, DataKind::Normal, 3, {0}, reference, 1);
-  auto wide = [](const std::vector<uint16_t> &values) {
+  auto wide = [](const verify::TypedArray &values) {
     std::vector<double> result;
-    for (uint16_t value : values)
-      result.push_back(widen(DataType::BF16, value));
+    for (size_t i = 0; i != values.size(); ++i)
+      result.push_back(values[i]);
     return result;
   };
   std::vector<double> k = wide(inputs.forward.k), stored = wide(inputs.o);
@@ -259,26 +259,21 @@ TEST(BackwardReference, Rules) {
   BackwardReference reference;
   generateInputs(problem, DataKind::Normal, 3, chooseGroups(problem, 0, 0), reference, 1);
   const GroupGradients &exact = reference.gradients.front();
-  auto rounded = [](const std::vector<double> &values) {
-    std::vector<uint16_t> result;
-    for (double value : values)
-      result.push_back(roundTo(DataType::BF16, value));
-    return result;
-  };
+  auto rounded = [](const std::vector<double> &values) { return verify::TypedArray(ElementType::BF16, values); };
   const BackwardOutputs right{rounded(exact.dq), rounded(exact.dk), rounded(exact.dv)};
   auto failures = [&](const BackwardOutputs &outputs) {
     return compareBackward(problem, DataKind::Normal, reference, outputs).failures;
   };
   EXPECT_TRUE(failures(right).empty());
   BackwardOutputs wrong = right;
-  wrong.dk[8] = roundTo(DataType::BF16, widen(DataType::BF16, wrong.dk[8]) + 1);
+  wrong.dk.set(8, wrong.dk[8] + 1);
   ASSERT_FALSE(failures(wrong).empty());
   EXPECT_NE(failures(wrong).front().find("dk: row error"), std::string::npos);
   EXPECT_NE(failures(wrong).front().find("key 1"), std::string::npos);
   wrong = right;
-  wrong.dq[0] = 0x7fd5;
+  wrong.dq.setBits(0, 0x7fd5);
   EXPECT_EQ(failures(wrong).front(), "dq: 1 elements were not written");
-  wrong.dq[0] = 0x7fc0;
+  wrong.dq.setBits(0, 0x7fc0);
   EXPECT_EQ(failures(wrong).front(), "dq: 1 elements are NaN");
 }
 
@@ -297,13 +292,10 @@ TEST(BackwardReference, GradientOfTheSinkIsSummed) {
     sum += group.others.at("sink").values[1];
   const std::vector<double> &exact = all.others.at("sink").values;
   EXPECT_EQ(exact[1], sum);
-  BackwardOutputs outputs{std::vector<uint16_t>(3 * 2 * 30 * 8), std::vector<uint16_t>(3 * 20 * 8),
-                          std::vector<uint16_t>(3 * 20 * 8), {}};
-  std::vector<float> ofSinks = {float(exact[0]), float(exact[1])};
-  auto give = [&] {
-    auto bytes = std::as_bytes(std::span(ofSinks));
-    outputs.others["sink"].assign(bytes.begin(), bytes.end());
-  };
+  auto zeros = [](size_t count) { return verify::TypedArray(ElementType::BF16, count); };
+  BackwardOutputs outputs{zeros(3 * 2 * 30 * 8), zeros(3 * 20 * 8), zeros(3 * 20 * 8), {}};
+  std::vector<double> ofSinks = {exact[0], exact[1]};
+  auto give = [&] { outputs.others["sink"] = verify::TypedArray(ElementType::F32, ofSinks); };
   give();
   EXPECT_LT(compareBackward(problem, DataKind::Normal, all, outputs).gradients.back().worstRowRatio, 1e-3);
   ofSinks[1] += 1;

@@ -14,7 +14,7 @@ using namespace hocket::attention;
 namespace {
 /// A problem with its reference and a result that is the reference rounded to the type.
 struct Fixture {
-  explicit Fixture(DataType type = DataType::BF16, int64_t seqQ = 50, int64_t seqKv = 40,
+  explicit Fixture(ElementType type = ElementType::BF16, int64_t seqQ = 50, int64_t seqKv = 40,
                    bool causal = false) {
     problem.dtype = type;
     problem.heads = problem.kvHeads = 2;
@@ -24,8 +24,7 @@ struct Fixture {
     problem.wantLse = true;
     inputs = generateInputs(problem, DataKind::Normal, 8);
     reference = computeReference(problem, inputs, chooseRows(problem, 1 << 20, 0));
-    for (double value : reference.o)
-      outputs.o.push_back(roundTo(type, value));
+    outputs.o = verify::TypedArray(type, reference.o);
     for (double value : reference.lse)
       outputs.lse.push_back(static_cast<float>(value));
   }
@@ -45,7 +44,7 @@ struct Fixture {
 } // namespace
 
 TEST(Compare, PassesTheRoundedReference) {
-  for (DataType type : {DataType::BF16, DataType::FP16}) {
+  for (ElementType type : {ElementType::BF16, ElementType::F16}) {
     Fixture fixture(type);
     ForwardErrors errors = fixture.compare();
     EXPECT_EQ(fixture.failures(), "");
@@ -61,8 +60,7 @@ TEST(Compare, FindsOneWrongRow) {
   Fixture fixture;
   // Row 73 is off by its own half: far above 3 tol, while the tensor as a whole may stay below tol.
   for (int64_t d = 0; d != 128; ++d)
-    fixture.outputs.o[73 * 128 + d] =
-        roundTo(DataType::BF16, 1.02 * fixture.reference.o[73 * 128 + d]);
+    fixture.outputs.o.set(73 * 128 + d, 1.02 * fixture.reference.o[73 * 128 + d]);
   ForwardErrors errors = fixture.compare();
   EXPECT_EQ(errors.worstRow, 73);
   EXPECT_THAT(fixture.failures(),
@@ -74,7 +72,7 @@ TEST(Compare, FindsAWrongTensor) {
   Fixture fixture;
   // Every row within 3 tol, all together above tol.
   for (size_t i = 0; i != fixture.outputs.o.size(); ++i)
-    fixture.outputs.o[i] = roundTo(DataType::BF16, 1.007 * fixture.reference.o[i]);
+    fixture.outputs.o.set(i, 1.007 * fixture.reference.o[i]);
   EXPECT_THAT(fixture.failures(), testing::HasSubstr("relative error of the whole tensor"));
   EXPECT_LT(fixture.compare().worstRowRatio, 1);
 }
@@ -91,9 +89,9 @@ TEST(Compare, FindsAWrongLse) {
 
 TEST(Compare, FindsNanAndInfinity) {
   Fixture fixture;
-  fixture.outputs.o[5] = 0x7fc0;
+  fixture.outputs.o.setBits(5, 0x7fc0);
   EXPECT_THAT(fixture.failures(), testing::HasSubstr("1 output elements are NaN"));
-  fixture.outputs.o[5] = 0x7f80;
+  fixture.outputs.o.setBits(5, 0x7f80);
   EXPECT_THAT(fixture.failures(), testing::HasSubstr("row error is inf times the allowed"));
   Fixture second;
   second.outputs.lse[5] = NAN;
@@ -102,7 +100,7 @@ TEST(Compare, FindsNanAndInfinity) {
 
 TEST(Compare, FindsWhatWasNotWritten) {
   Fixture fixture;
-  fixture.outputs.o[5] = verify::guardPattern;
+  fixture.outputs.o.setBits(5, verify::guardPattern);
   uint32_t bits = uint32_t(verify::guardPattern) << 16 | verify::guardPattern;
   std::memcpy(&fixture.outputs.lse[7], &bits, 4);
   EXPECT_EQ(fixture.compare().unwrittenElements, 2);
@@ -112,18 +110,18 @@ TEST(Compare, FindsWhatWasNotWritten) {
 TEST(Compare, LooksForNanOutsideOfTheSample) {
   Fixture fixture;
   fixture.reference = computeReference(fixture.problem, fixture.inputs, {0, 1});
-  fixture.outputs.o[90 * 128] = 0x7fc1;
+  fixture.outputs.o.setBits(90 * 128, 0x7fc1);
   EXPECT_EQ(fixture.compare().rowsChecked, 2);
   EXPECT_THAT(fixture.failures(), testing::HasSubstr("1 output elements are NaN"));
 }
 
 TEST(Compare, AsksForExactEmptyRows) {
-  Fixture fixture(DataType::FP16, 50, 40, true);
+  Fixture fixture(ElementType::F16, 50, 40, true);
   EXPECT_EQ(fixture.failures(), "");
-  fixture.outputs.o[3 * 128] = 0x0001; // the smallest number there is
+  fixture.outputs.o.setBits(3 * 128, 0x0001); // the smallest number there is
   EXPECT_THAT(fixture.failures(),
               testing::HasSubstr("1 rows that see no key are not exactly O = 0"));
-  fixture.outputs.o[3 * 128] = 0;
+  fixture.outputs.o.setBits(3 * 128, 0);
   fixture.outputs.lse[3] = -1e30f;
   EXPECT_THAT(fixture.failures(), testing::HasSubstr("1 rows that see no key"));
 }
@@ -133,9 +131,9 @@ TEST(Compare, AllowsNoErrorWhereAllIsZero) {
   fixture.inputs = generateInputs(fixture.problem, DataKind::Zeros, 0);
   fixture.reference =
       computeReference(fixture.problem, fixture.inputs, chooseRows(fixture.problem, 1000, 0));
-  std::fill(fixture.outputs.o.begin(), fixture.outputs.o.end(), uint16_t(0));
+  fixture.outputs.o = verify::TypedArray(ElementType::BF16, fixture.outputs.o.size());
   std::fill(fixture.outputs.lse.begin(), fixture.outputs.lse.end(), std::log(40.0f));
   EXPECT_EQ(fixture.failures(), "");
-  fixture.outputs.o[1000] = 0x0080;
+  fixture.outputs.o.setBits(1000, 0x0080);
   EXPECT_NE(fixture.failures(), "");
 }

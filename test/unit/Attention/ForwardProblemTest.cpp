@@ -105,8 +105,9 @@ TEST(ForwardProblem, RefusesStridesByName) {
 }
 
 TEST(ForwardProblem, ParsesItsWords) {
-  EXPECT_EQ(*parseDataType("fp16"), DataType::FP16);
-  EXPECT_EQ(parseDataType("f32").error().message, "dtype 'f32' is not supported; use bf16 or fp16");
+  EXPECT_EQ(*parseOperandType("fp16"), ElementType::F16);
+  EXPECT_EQ(parseOperandType("f32").error().message,
+            "dtype is f32, which no kernel takes; use bf16, the nearest that one takes");
   EXPECT_EQ(*parseLayout("bhsd"), Layout::BHSD);
   EXPECT_EQ(parseLayout("sbhd").error().message, "layout 'sbhd' is not known; use bshd or bhsd");
 }

@@ -230,7 +230,7 @@ TEST(Kernels, ExplanationsNameTheRuleOfEveryKernel) {
 
 TEST(Kernels, ARefusalIsOneLineWithProblemRuleAndNearestProblem) {
   ForwardProblem problem;
-  problem.dtype = DataType::FP16;
+  problem.dtype = ElementType::F16;
   problem.headDim = problem.headDimV = 96;
   problem.seqQ = 10;
   Result<const KernelEntry *> entry = two().select(problem, "gfx950");
@@ -275,7 +275,7 @@ TEST(Kernels, EveryRuleNamesItsFieldAndHasARepair) {
   ASSERT_TRUE(registry.ok()) << registry.error().message;
   const KernelEntry &entry = registry->kernels().front();
   const RuleCase cases[] = {
-      {"dtype", [](ForwardProblem &p) { p.dtype = DataType::FP16; }},
+      {"dtype", [](ForwardProblem &p) { p.dtype = ElementType::F16; }},
       {"head-dim", [](ForwardProblem &p) { p.headDim = p.headDimV = 64; }},
       {"head-dim-v", [](ForwardProblem &p) { p.headDimV = 64; }},
       {"mask", [](ForwardProblem &p) { p.visibility = Visibility(kNobodysMask); }},

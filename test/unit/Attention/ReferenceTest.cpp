@@ -22,8 +22,7 @@ static void naiveRow(const ForwardProblem &problem, const ForwardInputs &inputs,
   std::vector<double> scores(visible);
   for (int64_t j = 0; j != visible; ++j) {
     for (int64_t d = 0; d != problem.headDim; ++d)
-      scores[j] += widen(problem.dtype, inputs.q[row * problem.headDim + d]) *
-                   widen(problem.dtype, inputs.k[(base + j) * problem.headDim + d]);
+      scores[j] += inputs.q[row * problem.headDim + d] * inputs.k[(base + j) * problem.headDim + d];
     scores[j] *= problem.effectiveScale();
   }
   double maximum = *std::max_element(scores.begin(), scores.end()), total = 0;
@@ -31,7 +30,7 @@ static void naiveRow(const ForwardProblem &problem, const ForwardInputs &inputs,
     double weight = std::exp(scores[j] - maximum);
     total += weight;
     for (int64_t d = 0; d != problem.headDimV; ++d)
-      o[d] += weight * widen(problem.dtype, inputs.v[(base + j) * problem.headDimV + d]);
+      o[d] += weight * inputs.v[(base + j) * problem.headDimV + d];
   }
   for (double &value : o)
     value /= total;
@@ -79,7 +78,7 @@ TEST(Reference, AgreesWithTheDefinition) {
 
 TEST(Reference, TakesOtherShapesTypesAndScales) {
   ForwardProblem problem = makeProblem(33, 100, true);
-  problem.dtype = DataType::FP16;
+  problem.dtype = ElementType::F16;
   problem.headDim = 37;
   problem.headDimV = 21;
   problem.scale = -0.3;

@@ -97,7 +97,7 @@ private:
   template <typename T> void store(DeviceAddress address, T value) {
     (void)copyToDevice(address, std::as_bytes(std::span(&value, 1))).ok();
   }
-  std::vector<uint16_t> gather(const char *name, DeviceAddress base);
+  verify::TypedArray gather(const char *name, DeviceAddress base);
   void applyFault(const uint64_t (&pointers)[6]);
 
   ForwardProblem problem;
@@ -119,12 +119,11 @@ static uint64_t offsetOf(const ForwardProblem &problem, const char *name, int64_
               row % sequence * strides.sequence);
 }
 
-std::vector<uint16_t> FakeDevice::gather(const char *name, DeviceAddress base) {
+verify::TypedArray FakeDevice::gather(const char *name, DeviceAddress base) {
   manifest::TensorSpec tensor = problem.tensor(name);
-  int64_t dim = tensor.rowElements;
-  std::vector<uint16_t> dense(tensor.elements());
+  verify::TypedArray dense(tensor.type, size_t(tensor.elements()));
   for (int64_t row = 0; row != tensor.rows(); ++row)
-    (void)copyFromDevice(std::as_writable_bytes(std::span(dense).subspan(row * dim, dim)),
+    (void)copyFromDevice(dense.bytes().subspan(row * tensor.rowBytes(), tensor.rowBytes()),
                          base + offsetOf(problem, name, row))
         .ok();
   return dense;
@@ -145,7 +144,7 @@ void FakeDevice::applyFault(const uint64_t (&pointers)[6]) {
     return store<uint16_t>(pointers[1] + 64, 0x1234);
   case Fault::DependsOnTheSeed:
     // Within the tolerance, but not the same bits.
-    return store<uint16_t>(o, static_cast<uint16_t>(gather("o", o)[0] ^ (seed & 1)));
+    return store<uint16_t>(o, static_cast<uint16_t>(gather("o", o).bits(0) ^ (seed & 1)));
   case Fault::WritesBehindTheWorkspace:
     return store<uint16_t>(pointers[5] + 100, 0);
   default:
@@ -170,7 +169,7 @@ Result<runtime::LaunchReport> FakeDevice::launch(runtime::Kernel &, const runtim
       continue;
     for (int64_t d = 0; d != problem.headDimV; ++d)
       store(pointers[3] + offsetOf(problem, "o", row) + 2 * d,
-            roundTo(problem.dtype, result.o[row * problem.headDimV + d]));
+            static_cast<uint16_t>(encode(problem.dtype, result.o[row * problem.headDimV + d])));
     if (problem.wantLse)
       store(pointers[4] + 4 * row, static_cast<float>(result.lse[row]));
   }

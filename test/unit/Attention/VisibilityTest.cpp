@@ -109,9 +109,7 @@ TEST(Visibility, WithAPredicateTheReferenceIsTheFormula) {
   ForwardProblem problem = makeProblem(kEveryThird);
   ForwardInputs inputs = generateInputs(problem, DataKind::Normal, 3);
   ForwardReference reference = computeReference(problem, inputs, chooseRows(problem, 1000, 0));
-  auto at = [&](const std::vector<uint16_t> &values, int64_t row, int64_t d) {
-    return widen(problem.dtype, values[row * 16 + d]);
-  };
+  auto at = [&](const verify::TypedArray &values, int64_t row, int64_t d) { return values[row * 16 + d]; };
   for (size_t r = 0; r != reference.rows.size(); ++r) {
     int64_t row = reference.rows[r], position = row % 150, keys = row / 150 * 130;
     double total = 0;
@@ -156,8 +154,7 @@ TEST(Visibility, OneHotDataAgreesWithAKeyThatIsSeen) {
     for (int64_t key = 0; key != 130; ++key) {
       double distance = 0;
       for (int64_t d = 0; d != dim; ++d)
-        distance += std::abs(reference.o[row * dim + d] -
-                             widen(problem.dtype, inputs.v[key * dim + d]));
+        distance += std::abs(reference.o[row * dim + d] - inputs.v[key * dim + d]);
       if (problem.sees(row, key))
         best = std::min(best, distance);
     }
@@ -174,10 +171,10 @@ TEST(Visibility, EmptyRowsAreLookedForInAllRows) {
   ForwardInputs inputs = generateInputs(problem, DataKind::Normal, 5);
   ForwardReference reference = computeReference(problem, inputs, {0});
   ForwardOutputs outputs;
-  outputs.o.assign(2 * 150 * 16, 0);
+  outputs.o = verify::TypedArray(problem.dtype, 2 * 150 * 16);
   outputs.lse.assign(2 * 150, -INFINITY);
   EXPECT_EQ(compareForward(problem, inputs, reference, outputs).wrongEmptyRows, 0);
-  outputs.o[149 * 16 + 3] = 0x3f80;
+  outputs.o.set(149 * 16 + 3, 1);
   outputs.lse[299] = 0;
   EXPECT_EQ(compareForward(problem, inputs, reference, outputs).wrongEmptyRows, 2);
 }

@@ -48,13 +48,13 @@ void expectTile(const FragmentMap &map, const Result<LinearLayout> &tile, std::s
 } // namespace
 
 TEST_F(FragmentMapTest, matrixLayoutsAreTheLibrarys) {
-  expectTile(FragmentMap(frag(64, 32, FragLayout::Lhs)), mfmaOperandATile(kFragmentShape, 64, 32),
+  expectTile(FragmentMap(frag(64, 32, FragLayout::Lhs)), mfmaOperandATile(operandShape(16), 64, 32),
              dims::Row, dims::K);
-  expectTile(FragmentMap(frag(32, 64, FragLayout::Rhs)), mfmaOperandBTile(kFragmentShape, 32, 64),
+  expectTile(FragmentMap(frag(32, 64, FragLayout::Rhs)), mfmaOperandBTile(operandShape(16), 32, 64),
              dims::Col, dims::K);
   expectTile(FragmentMap(frag(64, 128, FragLayout::Acc)),
-             mfmaAccumulatorTile(kFragmentShape, 64, 128), dims::Col, dims::Row);
-  expectTile(FragmentMap(frag(64, 128, FragLayout::LhsAcc)), accumulatorOrderedOperand(64, 128),
+             mfmaAccumulatorTile(operandShape(16), 64, 128), dims::Col, dims::Row);
+  expectTile(FragmentMap(frag(64, 128, FragLayout::LhsAcc)), accumulatorOrderedOperand(64, 128, 16),
              dims::K, dims::Row);
 }
 
@@ -81,7 +81,38 @@ TEST_F(FragmentMapTest, accumulatorsInRunsOfEightAreProductsOfOperandsInThatOrde
       }
   EXPECT_EQ(acc.piece.run(), 4);
   EXPECT_EQ(inRuns.piece.run(), 8);
-  expectTile(lhsInRuns, accumulatorOrderedOperand(64, 32, 8), dims::K, dims::Row);
+  expectTile(lhsInRuns, accumulatorOrderedOperand(64, 32, 16, 8), dims::K, dims::Row);
+}
+
+/// Of any width a lane has 16 bytes of an operand, of 6 bits as many elements as of 4.
+TEST_F(FragmentMapTest, operandsAreSixteenBytesOfALane) {
+  EXPECT_EQ(operandShape(32), (MfmaShape{32, 32, 8, 32}));
+  EXPECT_EQ(operandShape(16), (MfmaShape{32, 32, 16, 16}));
+  EXPECT_EQ(operandShape(8), (MfmaShape{32, 32, 32, 8}));
+  EXPECT_EQ(operandShape(6), (MfmaShape{32, 32, 64, 6}));
+  EXPECT_EQ(operandShape(4), (MfmaShape{32, 32, 64, 4}));
+  for (unsigned bits : {32u, 16u, 8u, 6u, 4u}) {
+    RegisterLayout lhs{FragLayout::Lhs, 0, 0, bits}, rhs{FragLayout::Rhs, 0, 0, bits};
+    EXPECT_EQ(pieceOf(lhs).registers, operandShape(bits).operandElements());
+    EXPECT_EQ(pieceOf(lhs).columns, operandShape(bits).k);
+    EXPECT_EQ(pieceOf(rhs).rows, 32);
+  }
+}
+
+/// An accumulator of 8-bit weights is an operand as it lies: slot 16g + 4q + e has row 8q + 4g + e of its 32.
+TEST_F(FragmentMapTest, packedBytesAreAnOperandAsTheyLie) {
+  PieceMap piece = pieceOf({FragLayout::LhsAcc, 0, 0, 8});
+  ASSERT_EQ(piece.registers, 16);
+  ASSERT_EQ(piece.rows, 32);
+  Result<LinearLayout> ordered = accumulatorOrderedOperand(32, 32, 8);
+  ASSERT_TRUE(ordered) << ordered.error().message;
+  for (uint64_t lane = 0; lane != 64; ++lane)
+    for (uint64_t reg = 0; reg != 16; ++reg) {
+      Coordinates at = {{std::string(dims::Register), reg}, {std::string(dims::Lane), lane}};
+      uint64_t g = lane / 32, q = reg / 4, e = reg % 4;
+      EXPECT_EQ(ordered->apply(at, dims::K), 8 * q + 4 * g + e);
+      EXPECT_EQ(piece.map.apply(at, dims::Row), 8 * q + 4 * g + e);
+    }
 }
 
 TEST_F(FragmentMapTest, packedAccumulatorKeepsItsPlaces) {

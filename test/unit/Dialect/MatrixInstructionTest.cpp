@@ -9,7 +9,6 @@
 using namespace hocket;
 using namespace hocket::lowering;
 
-static constexpr MfmaShape kFragment = tile::kFragmentShape;
 static constexpr unsigned kLanes = 64;
 
 static uint64_t at(const LinearLayout &layout, unsigned element, unsigned lane,
@@ -34,55 +33,72 @@ static std::map<uint64_t, uint64_t> orderOf(const LinearLayout &instruction,
   return order;
 }
 
-class MatrixInstructions : public testing::TestWithParam<std::tuple<std::string_view, MfmaType>> {};
+namespace {
+/// An instruction of a chip whose accumulators are a fragment's blocks.
+struct OfChip {
+  std::string_view chip;
+  MfmaInfo info;
+};
+std::ostream &operator<<(std::ostream &out, const OfChip &of) { return out << of.chip << " " << of.info.shape.str(); }
+} // namespace
 
-// A fragment's operand is multiplied in consecutive pieces. Each piece must be the instruction's
-// operand under an order of k, the same for both operands, and all pieces together every k once.
+static std::vector<OfChip> instructionsOfBlocks() {
+  std::vector<OfChip> list;
+  for (std::string_view chip : knownArchs())
+    for (const MfmaInfo &info : (*findArch(chip))->mfma)
+      if (info.shape.m == tile::kBlock)
+        list.push_back({chip, info});
+  return list;
+}
+
+class MatrixInstructions : public testing::TestWithParam<OfChip> {};
+INSTANTIATE_TEST_SUITE_P(Chips, MatrixInstructions, testing::ValuesIn(instructionsOfBlocks()));
+
+// A fragment's operands are multiplied in consecutive pieces, or several at a time. Each must be the instruction's operand
+// under an order of k, the same for both operands, and all together every k once. So of all instructions of all chips, of
+// those too that no lowering knows.
 TEST_P(MatrixInstructions, PiecesOfBothOperandsAgree) {
-  auto [chip, type] = GetParam();
-  const ArchInfo &arch = **findArch(chip);
-  const MatrixInstruction *found = findMatrixInstruction(arch, type, kFragment);
-  ASSERT_NE(found, nullptr);
-  ASSERT_NE(arch.findMfma(type, found->shape.m, found->shape.n, found->shape.k), nullptr);
-  Result<LinearLayout> a = found->operandLayoutA(), b = found->operandLayoutB();
-  Result<LinearLayout> wholeA = mfmaOperandA(kFragment), wholeB = mfmaOperandB(kFragment);
+  const MfmaShape &shape = GetParam().info.shape, fragment = tile::operandShape(shape.elementBits);
+  unsigned depth = std::max(shape.k, fragment.k);
+  ASSERT_EQ(depth % shape.k + depth % fragment.k, 0u);
+  Result<LinearLayout> a = mfmaOperandA(shape), b = mfmaOperandB(shape);
+  Result<LinearLayout> wholeA = mfmaOperandATile(fragment, shape.m, depth), wholeB = mfmaOperandBTile(fragment, depth, shape.n);
   ASSERT_TRUE(a && b && wholeA && wholeB);
-  unsigned elements = found->shape.operandElements();
+  unsigned elements = shape.operandElements(), all = depth / fragment.k * fragment.operandElements();
   std::map<uint64_t, int> seen;
-  for (unsigned first = 0; first != kFragment.operandElements(); first += elements) {
+  for (unsigned first = 0; first != all; first += elements) {
     auto orderA = orderOf(*a, *wholeA, first, elements, dims::Row);
     EXPECT_EQ(orderA, orderOf(*b, *wholeB, first, elements, dims::Col));
     for (auto [ofInstruction, ofFragment] : orderA)
       ++seen[ofFragment];
   }
-  ASSERT_EQ(seen.size(), kFragment.k);
+  ASSERT_EQ(seen.size(), depth);
   for (auto [k, times] : seen)
     EXPECT_EQ(times, 1) << "k = " << k;
-  Result<LinearLayout> accumulator = found->accumulatorLayout();
-  Result<LinearLayout> whole = mfmaAccumulator(kFragment);
+  Result<LinearLayout> accumulator = mfmaAccumulator(shape), whole = mfmaAccumulator(fragment);
   ASSERT_TRUE(accumulator && whole);
   EXPECT_TRUE(accumulator->equivalent(*whole));
 }
 
 // The deepest that the chip has: fewest instructions.
-TEST_P(MatrixInstructions, AreTheDeepestOfTheChip) {
-  auto [chip, type] = GetParam();
-  const ArchInfo &arch = **findArch(chip);
-  const MatrixInstruction *found = findMatrixInstruction(arch, type, kFragment);
-  ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->shape.k, arch.findMfma(type, kFragment.m, kFragment.n)->shape.k);
+TEST(MatrixInstructionTable, HasTheDeepestOfTheChip) {
+  for (std::string_view chip : knownArchs())
+    for (ElementType type : {ElementType::BF16, ElementType::F16}) {
+      const ArchInfo &arch = **findArch(chip);
+      const MfmaShape fragment = tile::operandShape(infoOf(type).bits);
+      const MatrixInstruction *found = findMatrixInstruction(arch, MatrixTypes::of(type), fragment, fragment.k);
+      ASSERT_NE(found, nullptr);
+      const MfmaInfo *deepest = arch.findMfma(MatrixTypes::of(type), fragment.m, fragment.n);
+      EXPECT_EQ(found->shape, deepest->shape);
+      EXPECT_TRUE(deepest->takes(found->types));
+    }
 }
-
-INSTANTIATE_TEST_SUITE_P(Chips, MatrixInstructions,
-                         testing::Combine(testing::ValuesIn(knownArchs()),
-                                          testing::Values(MfmaType::BF16, MfmaType::F16)));
 
 TEST(MatrixInstructionTable, HasNothingForOtherShapesAndTypes) {
   const ArchInfo &arch = **findArch("gfx950");
-  EXPECT_EQ(findMatrixInstruction(arch, MfmaType::BF16, {16, 16, 32, 16}), nullptr);
-  EXPECT_EQ(findMatrixInstruction(arch, MfmaType::F32, {32, 32, 16, 32}), nullptr);
-  mlir::MLIRContext context;
-  EXPECT_EQ(matrixTypeOf(mlir::BFloat16Type::get(&context)), MfmaType::BF16);
-  EXPECT_EQ(matrixTypeOf(mlir::Float16Type::get(&context)), MfmaType::F16);
-  EXPECT_EQ(matrixTypeOf(mlir::Float32Type::get(&context)), std::nullopt);
+  MatrixTypes bf16 = MatrixTypes::of(ElementType::BF16), f32 = MatrixTypes::of(ElementType::F32);
+  EXPECT_EQ(findMatrixInstruction(arch, bf16, {16, 16, 32, 16}, 32), nullptr);
+  EXPECT_EQ(findMatrixInstruction(arch, f32, tile::operandShape(32), 8), nullptr);
+  EXPECT_EQ(findMatrixInstruction(arch, {ElementType::BF16, ElementType::F16, ElementType::F32}, tile::operandShape(16), 16),
+            nullptr);
 }

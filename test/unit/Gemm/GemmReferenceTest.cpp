@@ -12,7 +12,7 @@
 using namespace hocket;
 using namespace hocket::gemm;
 
-static GemmProblem problemOf(int64_t m, int64_t n, int64_t k, DataType type = DataType::BF16) {
+static GemmProblem problemOf(int64_t m, int64_t n, int64_t k, ElementType type = ElementType::BF16) {
   GemmProblem problem;
   problem.m = m, problem.n = n, problem.k = k, problem.dtype = type;
   return problem;
@@ -26,22 +26,21 @@ static std::vector<int64_t> allRows(const GemmProblem &problem) {
 }
 
 /// C as a kernel with float32 accumulation gives it.
-static std::vector<uint16_t> product(const GemmProblem &problem, const GemmInputs &inputs) {
-  std::vector<uint16_t> c;
+static verify::TypedArray product(const GemmProblem &problem, const GemmInputs &inputs) {
+  verify::TypedArray c(problem.dtype);
   for (int64_t i = 0; i != problem.m; ++i)
     for (int64_t j = 0; j != problem.n; ++j) {
       float sum = 0;
       for (int64_t k = 0; k != problem.k; ++k)
-        sum += float(widen(problem.dtype, inputs.a[i * problem.k + k])) *
-               float(widen(problem.dtype, inputs.b[j * problem.k + k]));
-      c.push_back(roundTo(problem.dtype, sum));
+        sum += float(inputs.a[i * problem.k + k]) * float(inputs.b[j * problem.k + k]);
+      c.push_back(sum);
     }
   return c;
 }
 
 // Sizes around the blocks of the reference: 64 rows, 256 columns, 256 in depth.
 TEST(GemmReference, AcceptsProducts) {
-  for (DataType type : {DataType::BF16, DataType::FP16})
+  for (ElementType type : {ElementType::BF16, ElementType::F16})
     for (DataKind kind : {DataKind::Normal, DataKind::Integers, DataKind::OneHot, DataKind::Zeros})
       for (auto [m, n, k] : {std::tuple(1, 1, 1), std::tuple(65, 33, 257), std::tuple(3, 257, 64),
                              std::tuple(2, 5, 3000)}) {
@@ -59,9 +58,9 @@ TEST(GemmReference, SumsAndMagnitudes) {
   GemmProblem problem = problemOf(2, 1, 3);
   GemmInputs inputs;
   for (double value : {1.0, -2.0, 3.0, 0.0, 0.0, -1.0})
-    inputs.a.push_back(roundTo(DataType::BF16, value));
+    inputs.a.push_back(value);
   for (double value : {4.0, 5.0, 6.0})
-    inputs.b.push_back(roundTo(DataType::BF16, value));
+    inputs.b.push_back(value);
   GemmReference reference = computeReference(problem, inputs, {0, 1});
   EXPECT_EQ(reference.sums, (std::vector<double>{12, -6}));
   EXPECT_EQ(reference.magnitudes, (std::vector<double>{32, 6}));
@@ -69,9 +68,9 @@ TEST(GemmReference, SumsAndMagnitudes) {
 
 class WrongProduct : public testing::Test {
 protected:
-  GemmErrors spoil(DataKind kind, const std::function<void(std::vector<uint16_t> &)> &change) {
+  GemmErrors spoil(DataKind kind, const std::function<void(verify::TypedArray &)> &change) {
     GemmInputs inputs = generateInputs(problem, kind, 1);
-    std::vector<uint16_t> c = product(problem, inputs);
+    verify::TypedArray c = product(problem, inputs);
     change(c);
     return compareGemm(problem, kind, computeReference(problem, inputs, allRows(problem)), c);
   }
@@ -79,7 +78,7 @@ protected:
 };
 
 TEST_F(WrongProduct, OneUnitInTheLastPlaceOfAnExactSum) {
-  GemmErrors errors = spoil(DataKind::Integers, [](auto &c) { c[7 * 30 + 3] ^= 1; });
+  GemmErrors errors = spoil(DataKind::Integers, [](auto &c) { c.setBits(7 * 30 + 3, c.bits(7 * 30 + 3) ^ 1); });
   ASSERT_EQ(errors.failures.size(), 1u);
   EXPECT_EQ(errors.failures[0], "element (7, 3) of C is off by some, this data gives exact sums");
 }
@@ -87,12 +86,10 @@ TEST_F(WrongProduct, OneUnitInTheLastPlaceOfAnExactSum) {
 // Of 100 products one is missing, in one element: far more than rounding does.
 TEST_F(WrongProduct, OneProductMissing) {
   GemmInputs inputs = generateInputs(problem, DataKind::Normal, 1);
-  double missing =
-      widen(DataType::BF16, inputs.a[5 * 100 + 99]) * widen(DataType::BF16, inputs.b[6 * 100 + 99]);
+  double missing = inputs.a[5 * 100 + 99] * inputs.b[6 * 100 + 99];
   ASSERT_GT(std::abs(missing), 0.25);
   GemmErrors errors = spoil(DataKind::Normal, [&](auto &c) {
-    uint16_t &element = c[5 * 30 + 6];
-    element = roundTo(DataType::BF16, widen(DataType::BF16, element) - missing);
+    c.set(5 * 30 + 6, c[5 * 30 + 6] - missing);
   });
   EXPECT_EQ(errors.worstRow, 5);
   EXPECT_EQ(errors.worstColumn, 6);
@@ -103,8 +100,8 @@ TEST_F(WrongProduct, OneProductMissing) {
 // A NaN compares false with everything; it must not hide, nor hide others.
 TEST_F(WrongProduct, NaNAndUnwritten) {
   GemmErrors errors = spoil(DataKind::Normal, [](auto &c) {
-    c[0] = 0x7fff;
-    c[1] = verify::guardPattern;
+    c.setBits(0, 0x7fff);
+    c.setBits(1, verify::guardPattern);
   });
   EXPECT_EQ(errors.nanElements, 1);
   EXPECT_EQ(errors.unwrittenElements, 1);

@@ -20,7 +20,7 @@ TEST_F(HipDevice, IsOneGfx950) {
   ASSERT_EQ(hipGetDevice(&current), 0);
   EXPECT_EQ(current, 0);
   ASSERT_EQ(hipDriverGetVersion(&version), 0);
-  EXPECT_EQ(version / 10000000, 5); // loaded by a name without a number
+  EXPECT_EQ(version / 10000000, 7); // loaded by a name without a number
   char name[8];
   ASSERT_EQ(hipDeviceGetName(name, sizeof(name), 0), 0);
   EXPECT_STREQ(name, "gfx950 "); // cut to fit
@@ -100,13 +100,41 @@ TEST_F(HipDevice, KeepsTheLastErrorOfEachThread) {
 TEST_F(HipDevice, NamesWhatIsMissing) {
   void *graph = nullptr;
   testing::internal::CaptureStderr();
-  EXPECT_EQ(hipGraphCreate(&graph, 0), notSupported);
-  EXPECT_EQ(hipGraphCreate(&graph, 0), notSupported);
+  EXPECT_EQ(hipGraphClone(&graph, nullptr), notSupported);
+  EXPECT_EQ(hipGraphClone(&graph, nullptr), notSupported);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "libhocket_hip: hipGraphCreate is not supported\n");
+            "libhocket_hip: hipGraphClone is not supported\n");
   EXPECT_EQ(hipGetLastError(), notSupported);
   testing::internal::CaptureStderr();
   EXPECT_EQ(hiprtcVersion(nullptr, nullptr), 11);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "libhocket_hip: hiprtcVersion is not supported\n");
+}
+
+TEST_F(HipDevice, FindsFunctionsByName) {
+  void *function = nullptr, *other = nullptr;
+  int status = 7, count = 0;
+  ASSERT_EQ(hipGetProcAddress("hipGetDeviceCount", &function, 701, 0, &status), 0);
+  EXPECT_EQ(status, 0);
+  ASSERT_EQ(reinterpret_cast<int (*)(int *)>(function)(&count), 0);
+  EXPECT_EQ(count, 1);
+  EXPECT_EQ(function, reinterpret_cast<void *>(&hipGetDeviceCount));
+  // Which structure hipGetDeviceProperties fills, the version says, in both ways to count.
+  for (int version : {600, 60'300'000}) {
+    ASSERT_EQ(hipGetProcAddress("hipGetDeviceProperties", &function, version, 0, nullptr), 0);
+    EXPECT_EQ(function, reinterpret_cast<void *>(&hipGetDevicePropertiesR0600));
+  }
+  for (int version : {502, 50'200'000}) {
+    ASSERT_EQ(hipGetProcAddress("hipGetDeviceProperties", &function, version, 0, nullptr), 0);
+    EXPECT_EQ(function, reinterpret_cast<void *>(&hipGetDeviceProperties));
+  }
+  // The form for the thread's own stream, where there is one.
+  ASSERT_EQ(hipGetProcAddress("hipStreamQuery", &function, 701, 0, nullptr), 0);
+  ASSERT_EQ(hipGetProcAddress("hipStreamQuery", &other, 701, 2, nullptr), 0);
+  EXPECT_NE(function, other);
+  EXPECT_EQ(hipGetProcAddress("hipNoSuchFunction", &function, 701, 0, &status), invalidValue);
+  EXPECT_EQ(function, nullptr);
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(hipGetProcAddress("hipInit", &function, 701, 64, nullptr), invalidValue);
+  EXPECT_EQ(hipGetProcAddress(nullptr, &function, 701, 0, nullptr), invalidValue);
 }

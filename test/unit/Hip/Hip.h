@@ -49,6 +49,8 @@ int hipHostGetFlags(unsigned *, void *);
 int hipMemGetInfo(size_t *, size_t *);
 int hipMemGetAddressRange(void **, size_t *, void *);
 int hipPointerGetAttributes(void *, const void *);
+int hipPointerGetAttribute(void *, int, void *);
+int hipDrvPointerGetAttributes(unsigned, const int *, void **, void *);
 int hipMemcpy(void *, const void *, size_t, int);
 int hipMemcpyAsync(void *, const void *, size_t, int, void *);
 int hipMemcpy2D(void *, size_t, const void *, size_t, size_t, size_t, int);
@@ -57,6 +59,7 @@ int hipMemcpyToSymbol(const void *, const void *, size_t, size_t, int);
 int hipMemset(void *, int, size_t);
 int hipMemsetD16(void *, unsigned short, size_t);
 int hipMemsetD32(void *, int, size_t);
+int hipMemsetAsync(void *, int, size_t, void *);
 int hipMemset2D(void *, size_t, int, size_t, size_t);
 int hipGetSymbolSize(size_t *, const void *);
 
@@ -87,6 +90,8 @@ int hipModuleLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsign
                           unsigned, void *, void **, void **);
 int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *, void *, int, size_t);
 int hipModuleOccupancyMaxPotentialBlockSize(int *, int *, void *, size_t, int);
+int hipDrvLaunchKernelEx(const void *, void *, void **, void **);
+int hipGetProcAddress(const char *, void **, int, uint64_t, int *);
 int hipLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
 void **__hipRegisterFatBinary(const void *);
 void __hipUnregisterFatBinary(void **);
@@ -95,7 +100,18 @@ void __hipRegisterFunction(void **, const void *, char *, const char *, unsigned
 void __hipRegisterVar(void **, void *, char *, char *, int, size_t, int, int);
 int __hipPushCallConfiguration(dim3, dim3, size_t, void *);
 int __hipPopCallConfiguration(dim3 *, dim3 *, size_t *, void **);
-int hipGraphCreate(void **, unsigned);
+int hipGraphClone(void **, void *);
+int hipStreamBeginCapture(void *, int);
+int hipStreamEndCapture(void *, void **);
+int hipStreamIsCapturing(void *, int *);
+int hipStreamGetCaptureInfo_v2(void *, int *, unsigned long long *, void **, const void ***, size_t *);
+int hipThreadExchangeStreamCaptureMode(int *);
+int hipGraphGetNodes(void *, void **, size_t *);
+int hipGraphDestroy(void *);
+int hipGraphInstantiate(void **, void *, void **, char *, size_t);
+int hipGraphInstantiateWithFlags(void **, void *, unsigned long long);
+int hipGraphLaunch(void *, void *);
+int hipGraphExecDestroy(void *);
 int hiprtcVersion(int *, int *);
 }
 

@@ -63,6 +63,35 @@ TEST_F(HipLaunch, TakesAPackedBlock) {
   EXPECT_EQ(run(nullptr, unknown), invalidValue);
 }
 
+// HIP_LAUNCH_CONFIG as HIP 7's headers have it.
+TEST_F(HipLaunch, TakesAttributes) {
+  struct Attribute {
+    int id, padding;
+    union {
+      char bytes[64];
+      int number;
+    } value;
+  } attributes[2] = {{8, 0, {}}, {2, 0, {}}}; // a priority, and that the launch is not cooperative
+  struct Config {
+    unsigned grid[3], block[3], sharedBytes;
+    void *stream;
+    Attribute *attributes;
+    unsigned count;
+  } config = {{2, 1, 1}, {64, 1, 1}, 0, nullptr, attributes, 2};
+  static_assert(sizeof(Attribute) == 72 && sizeof(Config) == 56);
+  uint32_t value = 79, count = 100;
+  void *parameters[] = {&memory, &value, &count};
+  ASSERT_EQ(hipDrvLaunchKernelEx(&config, fill, parameters, nullptr), 0);
+  EXPECT_THAT(result(), testing::Each(79u));
+  attributes[1].value.number = 1;
+  EXPECT_EQ(hipDrvLaunchKernelEx(&config, fill, parameters, nullptr), notSupported);
+  attributes[1].id = 4; // clusters
+  EXPECT_EQ(hipDrvLaunchKernelEx(&config, fill, parameters, nullptr), notSupported);
+  config.attributes = nullptr;
+  EXPECT_EQ(hipDrvLaunchKernelEx(&config, fill, parameters, nullptr), invalidValue);
+  EXPECT_EQ(hipDrvLaunchKernelEx(nullptr, fill, parameters, nullptr), invalidValue);
+}
+
 TEST_F(HipLaunch, RefusesWrongShapes) {
   uint32_t value = 1, count = 100;
   void *parameters[] = {&memory, &value, &count};

@@ -138,21 +138,63 @@ TEST_F(HipMemory, AnswersQuestions) {
   EXPECT_EQ(bytes, 100u);
   EXPECT_EQ(hipMemGetAddressRange(&base, &bytes, static_cast<char *>(device) + 100), nameNotFound);
 
-  // HIP 5's numbers: host 0, device 1; managed memory is the host's.
+  // The newest HIP's numbers, since the library has none in its name: host 1, device 2, managed 3.
   Attributes attributes;
   ASSERT_EQ(hipPointerGetAttributes(&attributes, device), 0);
-  EXPECT_EQ(attributes.type, 1);
+  EXPECT_EQ(attributes.type, 2);
   EXPECT_EQ(attributes.devicePointer, device);
   EXPECT_EQ(attributes.hostPointer, nullptr);
   ASSERT_EQ(hipPointerGetAttributes(&attributes, pinned), 0);
-  EXPECT_EQ(attributes.type, 0);
+  EXPECT_EQ(attributes.type, 1);
   EXPECT_EQ(attributes.hostPointer, pinned);
   EXPECT_EQ(attributes.managed, 0);
   ASSERT_EQ(hipPointerGetAttributes(&attributes, managed), 0);
-  EXPECT_EQ(attributes.type, 0);
+  EXPECT_EQ(attributes.type, 3);
   EXPECT_EQ(attributes.managed, 1);
-  EXPECT_EQ(hipPointerGetAttributes(&attributes, &attributes), invalidValue);
+  // Memory that HIP does not know is no error since HIP 6.
+  ASSERT_EQ(hipPointerGetAttributes(&attributes, &attributes), 0);
+  EXPECT_EQ(attributes.type, 0);
   EXPECT_EQ(hipPointerGetAttributes(nullptr, device), invalidValue);
+}
+
+// hipPointer_attribute: each value in its own type, next to bytes that must stay.
+TEST_F(HipMemory, TellsSingleAttributes) {
+  void *device = nullptr, *pinned = nullptr;
+  ASSERT_EQ(hipMalloc(&device, 100), 0);
+  ASSERT_EQ(hipHostMalloc(&pinned, 50, 0), 0);
+  char *inside = static_cast<char *>(device) + 40;
+  void *address = nullptr;
+  uint64_t number = 0;
+  int small = 7;
+  bool flag = true;
+  EXPECT_EQ(hipPointerGetAttribute(&address, 3, inside), 0);
+  EXPECT_EQ(address, inside);
+  EXPECT_EQ(hipPointerGetAttribute(&small, 2, device), 0);
+  EXPECT_EQ(small, 2);
+  EXPECT_EQ(hipPointerGetAttribute(&address, 4, pinned), 0);
+  EXPECT_EQ(address, pinned);
+  EXPECT_EQ(hipPointerGetAttribute(&address, 4, device), invalidValue); // it has none on the host
+  EXPECT_EQ(hipPointerGetAttribute(&flag, 8, pinned), 0);
+  EXPECT_FALSE(flag);
+  EXPECT_EQ(hipPointerGetAttribute(&small, 9, inside), 0);
+  EXPECT_EQ(small, 0);
+  EXPECT_EQ(hipPointerGetAttribute(&address, 11, inside), 0);
+  EXPECT_EQ(address, device);
+  EXPECT_EQ(hipPointerGetAttribute(&number, 12, inside), 0);
+  EXPECT_EQ(number, 100u);
+  // What Triton asks for memory that the device cannot reach.
+  EXPECT_EQ(hipPointerGetAttribute(&address, 3, &number), invalidValue);
+  EXPECT_EQ(hipPointerGetAttribute(nullptr, 3, device), invalidValue);
+  EXPECT_EQ(hipPointerGetAttribute(&number, 5, device), notSupported);
+
+  const int which[] = {3, 12};
+  void *values[] = {&address, &number};
+  EXPECT_EQ(hipDrvPointerGetAttributes(2, which, values, pinned), 0);
+  EXPECT_EQ(address, pinned);
+  EXPECT_EQ(number, 50u);
+  EXPECT_EQ(hipDrvPointerGetAttributes(0, which, values, pinned), invalidValue);
+  values[1] = nullptr;
+  EXPECT_EQ(hipDrvPointerGetAttributes(2, which, values, pinned), invalidValue);
 }
 
 TEST_F(HipMemory, IsGoneAfterAReset) {

@@ -29,9 +29,9 @@ Buffer DeviceBuffers::allocate(uint64_t bytes) {
 }
 
 static Status upload(runtime::Device &device, const manifest::TensorSpec &tensor, const Buffer &to,
-                     const std::vector<uint16_t> &dense) {
+                     const verify::TypedArray &dense) {
   std::vector<std::byte> image(tensor.spanBytes());
-  const auto *row = reinterpret_cast<const std::byte *>(dense.data());
+  const std::byte *row = dense.bytes().data();
   for (uint64_t offset : tensor.rowOffsets()) {
     std::memcpy(image.data() + offset, row, size_t(tensor.rowBytes()));
     row += tensor.rowBytes();
@@ -40,12 +40,12 @@ static Status upload(runtime::Device &device, const manifest::TensorSpec &tensor
 }
 
 static Status download(runtime::Device &device, const manifest::TensorSpec &tensor,
-                       const Buffer &from, std::vector<uint16_t> &dense) {
+                       const Buffer &from, verify::TypedArray &dense) {
   std::vector<std::byte> image(tensor.spanBytes());
   if (Status status = device.copyFromDevice(image, from.address); !status.ok())
     return status;
-  dense.resize(size_t(tensor.elements()));
-  auto *row = reinterpret_cast<std::byte *>(dense.data());
+  dense = verify::TypedArray(tensor.type, size_t(tensor.elements()));
+  std::byte *row = dense.bytes().data();
   for (uint64_t offset : tensor.rowOffsets()) {
     std::memcpy(row, image.data() + offset, size_t(tensor.rowBytes()));
     row += tensor.rowBytes();

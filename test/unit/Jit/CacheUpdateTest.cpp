@@ -90,7 +90,7 @@ static void packQueries(ForwardProblem &problem, Draw &draw) {
 
 static ForwardProblem drawProblem(Draw &draw) {
   ForwardProblem problem;
-  problem.dtype = draw.of({DataType::BF16, DataType::FP16});
+  problem.dtype = draw.of({ElementType::BF16, ElementType::F16});
   problem.batch = draw.between(1, 4);
   problem.kvHeads = draw.of<int64_t>({1, 2, 3, 20});
   problem.heads = problem.kvHeads * draw.of<int64_t>({1, 2, 7});

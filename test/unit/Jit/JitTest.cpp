@@ -100,7 +100,7 @@ TEST(Jit, ErrorsCarryTheDiagnostics) {
 static bool isChecked(const KernelVariant &variant) {
   return std::getenv("HOCKET_ALL_PROBLEMS") ||
          (variant.wantLse && (variant.visibility == Visibility::causal()) &&
-          variant.dtype == DataType::BF16);
+          variant.dtype == ElementType::BF16);
 }
 
 TEST(Jit, RegisteredVariantsCompileAndTakeTheirProblems) {

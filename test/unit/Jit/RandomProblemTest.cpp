@@ -62,7 +62,7 @@ static TensorStrides roomyStrides(const manifest::TensorSpec &tensor, Draw &draw
 
 static ForwardProblem drawValid(Draw &draw) {
   ForwardProblem problem;
-  problem.dtype = draw.flip() ? DataType::BF16 : DataType::FP16;
+  problem.dtype = draw.flip() ? ElementType::BF16 : ElementType::F16;
   problem.batch = draw.between(1, 3);
   problem.kvHeads = draw.between(1, 3);
   problem.heads = problem.kvHeads * draw.between(1, 3);

@@ -37,14 +37,14 @@ static void modify(ForwardProblem &problem, Draw &draw) {
     problem.modifications.push_back(*shippedModification("alibi"));
   if (draw.oneIn(5))
     problem.modifications.push_back(
-        *shippedModification(problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_fp16"));
+        *shippedModification(problem.dtype == ElementType::BF16 ? "bias_bf16" : "bias_fp16"));
   if (draw.oneIn(5))
     problem.modifications.push_back(*shippedModification("documents"));
 }
 
 static ForwardProblem drawProblem(Draw &draw) {
   ForwardProblem problem;
-  problem.dtype = draw.of({DataType::BF16, DataType::FP16});
+  problem.dtype = draw.of({ElementType::BF16, ElementType::F16});
   problem.batch = draw.between(1, 6);
   problem.kvHeads = draw.between(1, 3);
   problem.heads = problem.kvHeads * draw.of<int64_t>({1, 2, 3, 5, 8, 40});

@@ -108,7 +108,7 @@ void drawScores(Draw &draw, ForwardProblem &problem) {
   if (draw.oneIn(4))
     add("alibi");
   if (draw.oneIn(5)) {
-    add(problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_fp16");
+    add(problem.dtype == ElementType::BF16 ? "bias_bf16" : "bias_fp16");
     problem.capturedExtents["bias"] = {draw.oneIn(2) ? 1 : problem.batch, draw.oneIn(2) ? 1 : problem.heads,
                                        draw.oneIn(2) ? 1 : problem.seqQ, problem.seqKv};
   }
@@ -149,7 +149,7 @@ void runOne(uint64_t seed) {
   Draw draw(seed);
   BackwardProblem problem;
   ForwardProblem &forward = problem.forward;
-  forward.dtype = draw.of({DataType::BF16, DataType::FP16});
+  forward.dtype = draw.of({ElementType::BF16, ElementType::F16});
   forward.headDim = draw.oneIn(2) ? draw.of<int64_t>({64, 128}) : 8 * draw.between(1, 32);
   forward.headDimV = draw.oneIn(4) ? 8 * draw.between(1, 32) : forward.headDim;
   if (draw.oneIn(8))
@@ -244,7 +244,7 @@ TEST(Backward, FusedIsRightInEveryOrder) {
 TEST(Backward, FusedIgnoresKeysThatAreNotThere) {
   BackwardProblem problem;
   ForwardProblem &forward = problem.forward;
-  forward.dtype = DataType::FP16;
+  forward.dtype = ElementType::F16;
   forward.seqQ = 150, forward.seqKv = 2;
   forward.headDim = forward.headDimV = 64;
   problem.accumulate = Accumulation::F32;
@@ -343,7 +343,7 @@ TEST(Backward, SmallHeadsOfSmallBlocks) {
 TEST(Backward, LargeHeadsOfSmallBlocksThroughRegisters) {
   BackwardProblem problem;
   ForwardProblem &forward = problem.forward;
-  forward.dtype = DataType::FP16;
+  forward.dtype = ElementType::F16;
   forward.seqQ = 100, forward.seqKv = 70;
   forward.headDim = 32, forward.headDimV = 232;
   forward.blocks = {64, 32};
@@ -603,7 +603,7 @@ attn.score_mod @bent(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i3
   forward.dropout = true;
   forward.dropping = {0.3, 7, 8, /*inMemory=*/true};
   runChecked(problem, DataKind::Normal, 6);
-  forward.dtype = DataType::FP16;
+  forward.dtype = ElementType::F16;
   forward.visibility = Visibility::causal();
   runChecked(problem, DataKind::Normal, 7, "gfx942");
 }
@@ -740,7 +740,7 @@ TEST(Backward, GradientsOfCapturedTensors) {
   forward.dropping = {0.2, 3, 4};
   problem.otherGradients = {"bias", "sink", "slopes"};
   runChecked(problem, DataKind::Normal, 15);
-  forward.dtype = DataType::FP16;
+  forward.dtype = ElementType::F16;
   forward.modifications.front() = *shippedModification("bias_fp16");
   forward.headDim = 72;
   runChecked(problem, DataKind::Large, 16, "gfx942");

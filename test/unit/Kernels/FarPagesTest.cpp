@@ -11,7 +11,7 @@ using namespace hocket::attention;
 
 /// Two sequences in pools of so many pages, over all of which theirs lie. Pages in between exist nowhere.
 static ForwardProblem inPagesOf(int64_t pageSize, int64_t numPages, PageLayout layout = PageLayout::NHD) {
-  ForwardProblem problem = test::makeProblem(DataType::BF16, true, 3, 4, 2, 5, 300);
+  ForwardProblem problem = test::makeProblem(ElementType::BF16, true, 3, 4, 2, 5, 300);
   problem.lists = {.usedKv = true, .pageSize = pageSize};
   problem.known.lists["seqused_k"] = {300, 0, 77};
   problem.numPages = numPages;

@@ -44,10 +44,10 @@ TEST(Gfx942, HeadSizes) {
   const Heads sizes[] = {{8, 8, pipelined},     {40, 136, pipelined},  {64, 64, all},
                          {72, 72, pipelined},   {128, 128, pipelined}, {192, 128, pipelined},
                          {224, 224, pipelined}, {256, 256, pipelined}};
-  const Case grouped{"long", makeProblem(DataType::BF16, true, 1, 4, 2, 150, 300), DataKind::Rising,
+  const Case grouped{"long", makeProblem(ElementType::BF16, true, 1, 4, 2, 150, 300), DataKind::Rising,
                      2};
   const Case single{"short",
-                    makeProblem(DataType::FP16, false, 1, 2, 1, 33, 70, true, Layout::BHSD)};
+                    makeProblem(ElementType::F16, false, 1, 2, 1, 33, 70, true, Layout::BHSD)};
   for (const Heads &heads : sizes)
     for (Case item : {grouped, single}) {
       item.problem.headDim = heads.dim, item.problem.headDimV = heads.dimV;
@@ -71,6 +71,6 @@ TEST(Gfx942, Features) {
 TEST(Gfx942, TileBorders) {
   for (int64_t keys : {1, 31, 32, 33, 63, 64, 65, 95, 96, 97, 127, 129})
     runAndVerify(
-        on942({"borders", makeProblem(DataType::BF16, keys % 2 == 1, 1, 1, 1, 40, keys)}, true),
+        on942({"borders", makeProblem(ElementType::BF16, keys % 2 == 1, 1, 1, 1, 40, keys)}, true),
         {"sequential", "double_buffer", "register_pipeline", "register_pipeline_deep", "preload_1"});
 }

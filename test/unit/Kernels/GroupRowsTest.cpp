@@ -34,7 +34,7 @@ static void addModifications(ForwardProblem &problem, Draw &draw) {
   if (draw.oneIn(4))
     add("alibi");
   if (draw.oneIn(4)) {
-    add(problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_fp16");
+    add(problem.dtype == ElementType::BF16 ? "bias_bf16" : "bias_fp16");
     problem.capturedExtents["bias"] = {1, draw.oneIn(2) ? 1 : problem.heads,
                                        draw.oneIn(2) ? 1 : problem.seqQ, problem.seqKv};
   }
@@ -48,7 +48,7 @@ static void addModifications(ForwardProblem &problem, Draw &draw) {
 static ForwardProblem drawProblem(Draw &draw) {
   constexpr int64_t groups[] = {1, 2, 3, 5, 7, 8, 16, 31, 32, 33, 40, 64, 71};
   ForwardProblem problem;
-  problem.dtype = draw.oneIn(2) ? DataType::BF16 : DataType::FP16;
+  problem.dtype = draw.oneIn(2) ? ElementType::BF16 : ElementType::F16;
   problem.batch = draw.between(1, 3);
   problem.kvHeads = draw.between(1, 3);
   problem.heads = problem.kvHeads * groups[draw.between(0, 12)];
@@ -171,7 +171,7 @@ TEST(GroupRows, RandomProblemsGiveTheBitsOfTheOtherOrder) {
 
 /// Slices of rows that are heads, and what combines them.
 TEST(GroupRows, SlicesAreCombined) {
-  ForwardProblem problem = test::makeProblem(DataType::BF16, true, 2, 40, 1, 3, 700);
+  ForwardProblem problem = test::makeProblem(ElementType::BF16, true, 2, 40, 1, 3, 700);
   problem.headDim = problem.headDimV = 64;
   problem.tuning.numSplits = 4;
   problem.lists.usedKv = true;

@@ -94,7 +94,7 @@ protected:
     for (int64_t tried = 0; ran != wanted && tried != 10 * wanted; ++tried) {
       RandomSchedule schedule;
       std::array<int64_t, 2> depths = spoil(schedule);
-      ForwardProblem problem = makeProblem(DataType::BF16, false, 1, 1, 1, 256,
+      ForwardProblem problem = makeProblem(ElementType::BF16, false, 1, 1, 1, 256,
                                            64 * (schedule.stages() + 2 * schedule.unroll + 2));
       SCOPED_TRACE(schedule.text());
       std::optional<ForwardKernel> kernel = compileUnchecked(problem, schedule, depths);
@@ -140,7 +140,7 @@ TEST_F(HazardousSchedules, LegalOnesHaveNoFindings) {
   // Some legal schedules keep more in registers than there are.
   for (unsigned attempt = 0; attempt != 20 && !kernel; ++attempt) {
     RandomSchedule schedule = generator.legal();
-    problem = makeProblem(DataType::BF16, false, 1, 1, 1, 256,
+    problem = makeProblem(ElementType::BF16, false, 1, 1, 1, 256,
                           64 * (schedule.stages() + 2 * schedule.unroll + 2));
     kernel = compileUnchecked(problem, schedule, {0, 0});
   }

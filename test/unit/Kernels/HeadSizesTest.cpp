@@ -46,10 +46,10 @@ class HeadSizesOf : public testing::TestWithParam<Heads> {};
 TEST_P(HeadSizesOf, Verify) {
   const Heads &heads = GetParam();
   const Case cases[] = {
-      {"long", withHeads(makeProblem(DataType::BF16, true, 1, 4, 2, 150, 400), heads),
+      {"long", withHeads(makeProblem(ElementType::BF16, true, 1, 4, 2, 150, 400), heads),
        DataKind::Rising, 4, true},
       {"short",
-       withHeads(makeProblem(DataType::FP16, false, 2, 2, 1, 33, 70, true, Layout::BHSD), heads),
+       withHeads(makeProblem(ElementType::F16, false, 2, 2, 1, 33, 70, true, Layout::BHSD), heads),
        DataKind::Normal, 2, true}};
   for (const Case &item : cases) {
     std::string bits;
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(All, HeadSizesOf, testing::ValuesIn(heads()), [](const 
 /// near the worst, if their references were alike in their fractions. Divided by the sum of the
 /// weights before rounding, the error would be that of the whole tensor.
 TEST(HeadSizes, RowsAreNotRoundedAlike) {
-  Case alike{"alike", makeProblem(DataType::BF16, false, 1, 1, 1, 64, 300), DataKind::OneHot, 1};
+  Case alike{"alike", makeProblem(ElementType::BF16, false, 1, 1, 1, 64, 300), DataKind::OneHot, 1};
   alike.problem.headDim = alike.problem.headDimV = 112;
   Result<ForwardReport> report = test::runCase(alike, "sequential");
   ASSERT_TRUE(report.ok()) << report.error().message;

@@ -24,7 +24,7 @@ TEST_P(Masks, Verify) {
   constexpr std::pair<int64_t, int64_t> lengths[] = {{300, 300}, {90, 500}, {500, 90}, {1, 70}};
   for (const char *schedule : {"sequential", "dual_wave", "double_buffer"})
     for (auto [seqQ, seqKv] : lengths) {
-      Case item{"mask", test::makeProblem(DataType::BF16, false, 1, 2, 1, seqQ, seqKv)};
+      Case item{"mask", test::makeProblem(ElementType::BF16, false, 1, 2, 1, seqQ, seqKv)};
       item.problem.visibility = Visibility(*GetParam());
       SCOPED_TRACE(item.problem.describe() + " " + schedule);
       Result<ForwardReport> report = test::runCase(item, schedule);
@@ -36,7 +36,7 @@ TEST_P(Masks, Verify) {
 
 /// A kernel of one mask takes no problem with another.
 TEST_P(Masks, AreRefusedByKernelsOfOthers) {
-  ForwardProblem problem = test::makeProblem(DataType::BF16, false, 1, 1, 1, 64, 64);
+  ForwardProblem problem = test::makeProblem(ElementType::BF16, false, 1, 1, 1, 64, 64);
   problem.visibility = Visibility(*GetParam());
   const Result<ForwardKernel> &kernel = test::kernelFor(problem, "sequential");
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;

@@ -43,7 +43,7 @@ std::shared_ptr<const CompiledKernel> test::combineFor(const ForwardProblem &pro
   return kernel;
 }
 
-ForwardProblem test::makeProblem(DataType dtype, bool causal, int64_t batch, int64_t heads,
+ForwardProblem test::makeProblem(ElementType dtype, bool causal, int64_t batch, int64_t heads,
                                  int64_t kvHeads, int64_t seqQ, int64_t seqKv, bool lse,
                                  Layout layout) {
   ForwardProblem problem;
@@ -72,7 +72,7 @@ ForwardProblem spread(ForwardProblem problem, TensorStrides strides) {
   return problem;
 }
 
-constexpr DataType bf16 = DataType::BF16, fp16 = DataType::FP16;
+constexpr ElementType bf16 = ElementType::BF16, fp16 = ElementType::F16;
 constexpr bool none = false, causal = true;
 
 } // namespace
@@ -84,8 +84,8 @@ std::vector<Case> test::lengthCases() {
   std::vector<Case> cases;
   for (auto [seqQ, seqKv] : lengths)
     for (bool mask : {none, causal})
-      for (DataType dtype : {bf16, fp16}) {
-        std::string name = std::string(toString(dtype)) + (mask ? "_causal_" : "_none_") +
+      for (ElementType dtype : {bf16, fp16}) {
+        std::string name = std::string(optionName(dtype)) + (mask ? "_causal_" : "_none_") +
                            std::to_string(seqQ) + "_" + std::to_string(seqKv);
         cases.push_back({name, makeProblem(dtype, mask, 1, 2, 1, seqQ, seqKv)});
       }

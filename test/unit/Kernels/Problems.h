@@ -29,7 +29,7 @@ std::shared_ptr<const attention::CompiledKernel> combineFor(const attention::For
                                                             const std::string &target = "gfx950");
 
 /// A problem in one line.
-attention::ForwardProblem makeProblem(DataType dtype, bool causal, int64_t batch,
+attention::ForwardProblem makeProblem(ElementType dtype, bool causal, int64_t batch,
                                       int64_t heads, int64_t kvHeads, int64_t seqQ, int64_t seqKv,
                                       bool lse = true,
                                       attention::Layout layout = attention::Layout::BSHD);

@@ -95,7 +95,7 @@ void addScores(ForwardProblem &problem, Draw &draw) {
   if (draw.oneIn(4))
     addShipped(problem, draw.of<const char *>({"alibi", "alibi_vertical"}));
   if (draw.oneIn(4)) {
-    addShipped(problem, problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_fp16");
+    addShipped(problem, problem.dtype == ElementType::BF16 ? "bias_bf16" : "bias_fp16");
     problem.capturedExtents["bias"] = {draw.oneIn(2) ? 1 : problem.batch,
                                        draw.oneIn(2) ? 1 : problem.heads,
                                        draw.oneIn(3) ? 1 : problem.seqQ, problem.seqKv};
@@ -138,7 +138,7 @@ enum class KeyPlaces { Dense, OwnLengths, Pages };
 ForwardProblem drawProblem(Draw &draw, KeyPlaces geometry) {
   bool ownLengths = geometry != KeyPlaces::Dense;
   ForwardProblem problem;
-  problem.dtype = draw.of({DataType::BF16, DataType::FP16});
+  problem.dtype = draw.of({ElementType::BF16, ElementType::F16});
   problem.batch = draw.between(1, ownLengths ? 5 : 2);
   problem.kvHeads = draw.between(1, 2);
   problem.heads = problem.kvHeads * draw.between(1, 2);
@@ -341,7 +341,7 @@ TEST(Modifications, ScoresOfAnySizeHaveWeights) {
                         {{}, "1.0e30", {"alibi", "relative_bias"}, 1},
                         {{"relative_bias"}, "1.0e12", {}, 3}};
   for (const Case &item : cases)
-    for (DataType dtype : {DataType::BF16, DataType::FP16}) {
+    for (ElementType dtype : {ElementType::BF16, ElementType::F16}) {
       ForwardProblem problem = test::makeProblem(dtype, item.slices == 1, 1, 2, 1, 130, 333);
       problem.numbers = {{"soft_cap", 20}, {"max_distance", 30}};
       problem.tuning.numSplits = item.slices;

@@ -57,7 +57,7 @@ TEST(RandomSchedules, GiveTheBitsOfTheDefault) {
   for (; compiled != wanted && tried != 10 * wanted; ++tried) {
     RandomSchedule schedule = generator.legal();
     bool causal = generator.below(2);
-    ForwardProblem problem = makeProblem(DataType::BF16, causal, 1, 1, 1, 64, 64);
+    ForwardProblem problem = makeProblem(ElementType::BF16, causal, 1, 1, 1, 64, 64);
     std::optional<ForwardKernel> kernel = compileWith(problem, schedule);
     if (!kernel)
       continue;

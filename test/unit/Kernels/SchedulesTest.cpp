@@ -21,7 +21,7 @@ using test::Case;
 using test::makeProblem;
 
 namespace {
-constexpr DataType bf16 = DataType::BF16, fp16 = DataType::FP16;
+constexpr ElementType bf16 = ElementType::BF16, fp16 = ElementType::F16;
 constexpr bool none = false, causal = true;
 
 bool runsAll() { return std::getenv("HOCKET_ALL_PROBLEMS") != nullptr; }

@@ -62,7 +62,7 @@ TEST(Sequences, OfEqualLengthsAreDenseTensorsToTheBit) {
   for (const Shape &shape : {Shape{"dual_wave", "gfx950", true, 300, 300},
                              Shape{"double_buffer", "gfx950", false, 70, 450},
                              Shape{"register_pipeline", "gfx942", true, 100, 170}}) {
-    ForwardProblem dense = makeProblem(DataType::BF16, shape.causal, 3, 4, 2, shape.seqQ, shape.seqKv);
+    ForwardProblem dense = makeProblem(ElementType::BF16, shape.causal, 3, 4, 2, shape.seqQ, shape.seqKv);
     expectSame(outputsOf(dense, shape.schedule, shape.target),
                outputsOf(packed(dense), shape.schedule, shape.target), shape.schedule);
   }
@@ -71,7 +71,7 @@ TEST(Sequences, OfEqualLengthsAreDenseTensorsToTheBit) {
 // The rows in between do not exist anywhere: what lies behind 2^31 elements is reached nevertheless.
 TEST(Sequences, LieBeyondWhat32BitsReach) {
   constexpr int32_t far = 40'000'000; // rows of 256 elements, 20 GB of them
-  ForwardProblem problem = makeProblem(DataType::FP16, true, 2, 2, 2, 100, 200);
+  ForwardProblem problem = makeProblem(ElementType::F16, true, 2, 2, 2, 100, 200);
   problem.lists = {true, true, true, true};
   problem.totalQ = far + 70, problem.totalKv = far + 200;
   problem.known.lists = {{"cu_seqlens_q", {0, far, far + 70}},
@@ -83,7 +83,7 @@ TEST(Sequences, LieBeyondWhat32BitsReach) {
 
 // A sequence without rows writes nothing, one without keys zeros and -inf; those around them notice nothing.
 TEST(Sequences, MayBeEmpty) {
-  ForwardProblem problem = makeProblem(DataType::BF16, true, 5, 2, 1, 100, 300);
+  ForwardProblem problem = makeProblem(ElementType::BF16, true, 5, 2, 1, 100, 300);
   problem.lists = {true, true, false, false};
   problem.totalQ = 172, problem.totalKv = 400;
   problem.known.lists = {{"cu_seqlens_q", {0, 0, 33, 133, 172, 172}},

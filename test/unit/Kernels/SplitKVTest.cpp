@@ -63,7 +63,7 @@ TEST_P(SplitKV, Verify) {
 }
 
 static std::vector<Case> cases() {
-  constexpr DataType bf16 = DataType::BF16, fp16 = DataType::FP16;
+  constexpr ElementType bf16 = ElementType::BF16, fp16 = ElementType::F16;
   constexpr bool none = false, causal = true;
   // Few kernels serve many cases: compiling is most of the time.
   return {
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, SplitKV, testing::ValuesIn(cases()),
 
 namespace {
 struct Outputs {
-  std::vector<uint16_t> o;
+  verify::TypedArray o;
   std::vector<float> lse;
 };
 } // namespace
@@ -101,29 +101,25 @@ static Outputs runPlan(const ForwardProblem &problem) {
   auto plan = ForwardPlan::make(problem, launchesFor(problem, "dual_wave"));
   EXPECT_TRUE(plan.ok()) << plan.error().message;
   auto device = sim::createDevice();
-  auto place = [&](uint64_t bytes, const void *content) {
+  auto place = [&](uint64_t bytes, std::span<const std::byte> content = {}) {
     Result<runtime::DeviceAddress> address = device->allocate(std::max<uint64_t>(bytes, 16));
     EXPECT_TRUE(address.ok());
-    if (content)
-      EXPECT_TRUE(
-          device->copyToDevice(*address, {static_cast<const std::byte *>(content), bytes}).ok());
+    if (!content.empty())
+      EXPECT_TRUE(device->copyToDevice(*address, content).ok());
     return Buffer{*address, bytes};
   };
   ForwardInputs inputs = generateInputs(problem, DataKind::Normal, 7);
-  Outputs outputs{std::vector<uint16_t>(size_t(problem.tensor("o").elements())),
+  Outputs outputs{verify::TypedArray(problem.dtype, size_t(problem.tensor("o").elements())),
                   std::vector<float>(size_t(problem.tensor("o").rows()))};
   Buffers buffers;
-  buffers["q"] = place(2 * inputs.q.size(), inputs.q.data());
-  buffers["k"] = place(2 * inputs.k.size(), inputs.k.data());
-  buffers["v"] = place(2 * inputs.v.size(), inputs.v.data());
-  buffers["o"] = place(2 * outputs.o.size(), nullptr);
-  buffers["lse"] = place(4 * outputs.lse.size(), nullptr);
-  buffers["workspace"] = place((*plan)->workspaceBytes(), nullptr);
+  for (auto [name, values] : {std::pair("q", &inputs.q), {"k", &inputs.k}, {"v", &inputs.v}})
+    buffers[name] = place(values->bytes().size(), values->bytes());
+  buffers["o"] = place(outputs.o.bytes().size());
+  buffers["lse"] = place(4 * outputs.lse.size());
+  buffers["workspace"] = place((*plan)->workspaceBytes());
   auto reports = (*plan)->run(*device, buffers);
   EXPECT_TRUE(reports.ok()) << reports.error().message;
-  EXPECT_TRUE(
-      device->copyFromDevice(std::as_writable_bytes(std::span(outputs.o)), buffers["o"].address)
-          .ok());
+  EXPECT_TRUE(device->copyFromDevice(outputs.o.bytes(), buffers["o"].address).ok());
   EXPECT_TRUE(
       device->copyFromDevice(std::as_writable_bytes(std::span(outputs.lse)), buffers["lse"].address)
           .ok());
@@ -133,13 +129,13 @@ static Outputs runPlan(const ForwardProblem &problem) {
 /// A head of one layout, [batch, head, sequence, dim], so that outputs line up as they are.
 TEST(SplitKVPlans, AgreeWithNoSplitWithinRounding) {
   ForwardProblem problem =
-      inSlices(makeProblem(DataType::FP16, true, 1, 2, 1, 60, 500, true, Layout::BHSD), 1, 64);
+      inSlices(makeProblem(ElementType::F16, true, 1, 2, 1, 60, 500, true, Layout::BHSD), 1, 64);
   Outputs whole = runPlan(problem);
   for (int64_t splits : {2, 3, 7, 16}) {
     problem.tuning.numSplits = splits;
     Outputs split = runPlan(problem);
     for (size_t i = 0; i < whole.o.size(); ++i) {
-      double a = widen(problem.dtype, whole.o[i]), b = widen(problem.dtype, split.o[i]);
+      double a = whole.o[i], b = split.o[i];
       // One rounding to fp16 each, of values whose weights were rounded to fp16 before.
       ASSERT_NEAR(a, b, 0x1p-10 * std::abs(a) + 3e-4) << splits << " slices, element " << i;
     }

@@ -17,7 +17,7 @@ using test::Case;
 
 namespace {
 struct Kernel {
-  DataType dtype;
+  ElementType dtype;
   bool causal;
 };
 
@@ -109,7 +109,7 @@ TEST_P(DualWave, FitsInRegistersAndLds) {
 /// Vector instructions, packed f32 ones twice, and transcendental ones of one turn of `dual_wave`, of two tiles, with
 /// the shipped modification `name`, if there is a name.
 static InstructionCounts turnWith(const char *name, int64_t waves = 8) {
-  ForwardProblem problem = test::makeProblem(DataType::BF16, false, 1, 1, 1, 256, 1280, false);
+  ForwardProblem problem = test::makeProblem(ElementType::BF16, false, 1, 1, 1, 256, 1280, false);
   if (name) {
     Result<Modification> modification = shippedModification(name);
     EXPECT_TRUE(modification.ok()) << modification.error().message;
@@ -162,8 +162,8 @@ TEST(DualWaveModified, SteadyStateKeepsItsBudget) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, DualWave,
-    testing::Values(Kernel{DataType::BF16, false}, Kernel{DataType::BF16, true},
-                    Kernel{DataType::FP16, false}, Kernel{DataType::FP16, true}),
+    testing::Values(Kernel{ElementType::BF16, false}, Kernel{ElementType::BF16, true},
+                    Kernel{ElementType::F16, false}, Kernel{ElementType::F16, true}),
     [](const testing::TestParamInfo<Kernel> &info) {
-      return std::string(toString(info.param.dtype)) + (info.param.causal ? "_causal" : "_none");
+      return std::string(optionName(info.param.dtype)) + (info.param.causal ? "_causal" : "_none");
     });

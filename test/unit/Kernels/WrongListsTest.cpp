@@ -59,7 +59,7 @@ static std::string findingOf(const ForwardPlan &plan, const Lists &lists) {
 }
 
 TEST(WrongLists, OfRowsReachNothingOutside) {
-  ForwardProblem problem = makeProblem(DataType::BF16, false, 2, 1, 1, 64, 64);
+  ForwardProblem problem = makeProblem(ElementType::BF16, false, 2, 1, 1, 64, 64);
   problem.lists = {.packedQ = true, .packedKv = true};
   problem.totalQ = problem.totalKv = 128;
   auto plan = planFor(problem);
@@ -77,7 +77,7 @@ TEST(WrongLists, OfRowsReachNothingOutside) {
 
 // Of a table only what sequences use matters, and of that every number.
 TEST(WrongLists, OfPagesAreFoundWhereTheyAreUsed) {
-  ForwardProblem problem = makeProblem(DataType::BF16, true, 2, 2, 1, 5, 64);
+  ForwardProblem problem = makeProblem(ElementType::BF16, true, 2, 2, 1, 5, 64);
   problem.lists = {.usedKv = true, .pageSize = 16};
   problem.numPages = 6, problem.tablePages = 4;
   auto plan = planFor(problem);

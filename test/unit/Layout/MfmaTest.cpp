@@ -62,6 +62,18 @@ TEST(Mfma, WideFp8InterleavesRunsOfSixteenBytes) {
   }
 }
 
+// f8f6f4 with 6 or 4 bits: element e of a lane holds k = 32*(l/M) + e.
+TEST(Mfma, SixAndFourBitsHoldRunsOfThirtyTwo) {
+  for (unsigned bits : {6u, 4u})
+    for (MfmaShape shape : {MfmaShape{32, 32, 64, bits}, MfmaShape{16, 16, 128, bits}}) {
+      Result<LinearLayout> a = mfmaOperandA(shape);
+      ASSERT_TRUE(a.ok());
+      for (unsigned lane = 0; lane < 64; ++lane)
+        for (unsigned element = 0; element < 32; ++element)
+          EXPECT_EQ(a->apply(at(element, lane), K), 32 * (lane / shape.m) + element);
+    }
+}
+
 TEST(Mfma, TilesRepeatTheAtomInRegisters) {
   MfmaShape shape;
   Result<LinearLayout> a = mfmaOperandATile(shape, 64, 128), b = mfmaOperandBTile(shape, 64, 128);

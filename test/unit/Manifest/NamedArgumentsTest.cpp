@@ -238,14 +238,3 @@ TEST(NamedArguments, AreRefusedInMalformedManifests) {
   EXPECT_THAT(errorWith("\"tensors\": [", "\"tensors\": 1, \"arguments\": ["),
               HasSubstr("\"tensors\" must be an array of objects"));
 }
-
-TEST(ElementTypes, HaveNames) {
-  for (ElementType type : elementTypes())
-    EXPECT_EQ(parseElementType(toString(type)), type);
-  EXPECT_EQ(parseElementType("fp16"), ElementType::F16);
-  EXPECT_EQ(parseElementType("bool"), ElementType::U8);
-  EXPECT_EQ(parseElementType("float"), std::nullopt);
-  EXPECT_TRUE(areCompatible(ElementType::I32, ElementType::U32));
-  EXPECT_FALSE(areCompatible(ElementType::BF16, ElementType::U16));
-  EXPECT_EQ(sizeInBytes(ElementType::F8E5M2), 1u);
-}

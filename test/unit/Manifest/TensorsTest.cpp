@@ -9,7 +9,7 @@ using namespace hocket::manifest;
 
 /// 2 batches of 3 heads of 5 rows of 4 elements; the rows of a head are 6 apart.
 static TensorSpec makeTensor(TensorRole role = TensorRole::Output) {
-  return {"t", role, DataType::BF16, 4,
+  return {"t", role, ElementType::BF16, 4,
           {{"batch", "t_stride_b", 2, 200},
            {"head", "t_stride_h", 3, 32},
            {"sequence", "t_stride_s", 5, 6, 256}}};
@@ -29,7 +29,7 @@ TEST(Tensors, KnowTheirSizes) {
   EXPECT_EQ(tensor.bufferBytes(), tensor.spanBytes());
   tensor.wanted = false;
   EXPECT_EQ(tensor.bufferBytes(), 0u);
-  tensor.type = DataType::F32;
+  tensor.type = ElementType::F32;
   EXPECT_EQ(tensor.rowBytes(), 16);
 }
 

@@ -1,5 +1,5 @@
 // Workgroups over XCDs and compute units, and the clock that load decides.
-#include "Simulator/GridSchedule.h"
+#include "Grid/GridSchedule.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The parameter table: overriding, errors, and the page that documents it.
-#include "Simulator/TimeParameters.h"
+#include "Grid/TimeParameters.h"
 
 #include <gmock/gmock.h>
 

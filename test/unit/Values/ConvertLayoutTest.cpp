@@ -6,7 +6,6 @@
 
 using namespace hocket;
 using namespace hocket::test;
-using reference::ElementType;
 
 namespace {
 constexpr int64_t kRows = 64, kColumns = 128;

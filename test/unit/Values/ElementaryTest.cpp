@@ -9,7 +9,6 @@
 
 using namespace hocket;
 using namespace hocket::test;
-using reference::ElementType;
 
 namespace {
 struct Function {

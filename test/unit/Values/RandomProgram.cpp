@@ -4,7 +4,6 @@
 
 using namespace hocket;
 using namespace hocket::test;
-using reference::ElementType;
 
 namespace {
 enum class Kind { Fragment, Rows, Columns, Number };
@@ -64,29 +63,7 @@ private:
 };
 } // namespace
 
-static std::string toString(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return "f32";
-  case ElementType::F16:
-    return "f16";
-  case ElementType::BF16:
-    return "bf16";
-  case ElementType::I32:
-    return "i32";
-  case ElementType::I16:
-    return "i16";
-  case ElementType::I8:
-    return "i8";
-  case ElementType::I1:
-    return "i1";
-  }
-  return "";
-}
-
-static bool isFloat(ElementType type) {
-  return type == ElementType::F32 || type == ElementType::F16 || type == ElementType::BF16;
-}
+static std::string nameOf(ElementType type) { return std::string(toString(type)); }
 
 static const std::vector<ElementType> kStored = {ElementType::F32, ElementType::F32,
                                                  ElementType::BF16, ElementType::F16,
@@ -110,7 +87,7 @@ void Generator::chooseShape() {
 }
 
 std::string Generator::typeOf(Kind kind, ElementType type) const {
-  std::string element = "x" + toString(type);
+  std::string element = "x" + nameOf(type);
   std::string lines = "lines(" + std::to_string(run) + "x" + std::to_string(lanes) + ")";
   std::string where = layout == "lines" ? lines : layout;
   bool inOrder = layout == "lhs" || layout == "lines";
@@ -127,13 +104,13 @@ std::string Generator::typeOf(Kind kind, ElementType type) const {
       where = "lhs";
     return "!tile.columns<" + std::to_string(columns) + element + ", " + where + ">";
   case Kind::Number:
-    return toString(type);
+    return nameOf(type);
   }
   return "";
 }
 
 static std::string viewOf(Kind kind, ElementType type) {
-  return std::string("!tile.view<") + (kind == Kind::Fragment ? "?x?x" : "?x") + toString(type) + ">";
+  return std::string("!tile.view<") + (kind == Kind::Fragment ? "?x?x" : "?x") + nameOf(type) + ">";
 }
 
 void Generator::addInput(Kind kind, ElementType type) {
@@ -165,7 +142,7 @@ void Generator::addNumber() {
   else
     program.arguments.push_back(static_cast<int32_t>(below(201) - 100));
   ElementType type = wide ? ElementType::F32 : ElementType::I32;
-  signature += (signature.empty() ? "" : ", ") + argument + ": " + toString(type);
+  signature += (signature.empty() ? "" : ", ") + argument + ": " + nameOf(type);
   values.push_back({argument, Kind::Number, type});
 }
 
@@ -180,7 +157,7 @@ Element Generator::emit(const std::string &op, const std::string &operands,
 Element Generator::constant(ElementType type) {
   std::string number = isFloat(type) ? std::to_string(below(7) - 3) + "." + std::to_string(below(4) * 25)
                                      : std::to_string(below(41) - 20);
-  return emit("arith.constant", number, toString(type), type);
+  return emit("arith.constant", number, nameOf(type), type);
 }
 
 /// One of `type`, converted if there is none.
@@ -204,7 +181,7 @@ Element Generator::convert(const Element &from, ElementType to) {
   if (from.type == to)
     return from;
   auto by = [&](const std::string &op) {
-    return emit(op, from.name, toString(from.type) + " to " + toString(to), to);
+    return emit(op, from.name, nameOf(from.type) + " to " + nameOf(to), to);
   };
   bool fromFloat = isFloat(from.type), toFloat = isFloat(to);
   if (fromFloat && toFloat) {
@@ -227,7 +204,7 @@ Element Generator::convert(const Element &from, ElementType to) {
 }
 
 Element Generator::floatOp(ElementType type) {
-  std::string name = toString(type);
+  std::string name = nameOf(type);
   if (below(3) == 0) {
     Element x = operand(type);
     std::string op = pick<std::string>(
@@ -250,7 +227,7 @@ Element Generator::floatOp(ElementType type) {
 }
 
 Element Generator::integerOp(ElementType type) {
-  std::string name = toString(type);
+  std::string name = nameOf(type);
   Element a = operand(type);
   if (below(4) == 0) {
     int64_t bits = type == ElementType::I32 ? 32 : type == ElementType::I16 ? 16 : 8;
@@ -280,7 +257,7 @@ Element Generator::selection() {
       ofFloats ? pick<std::string>({"olt", "ogt", "oge", "ole", "oeq", "one", "ult", "uno", "ord"})
                : pick<std::string>({"eq", "ne", "slt", "sge", "ult", "uge"});
   Element condition = emit(ofFloats ? "arith.cmpf" : "arith.cmpi",
-                           predicate + ", " + a.name + ", " + b.name, toString(compared),
+                           predicate + ", " + a.name + ", " + b.name, nameOf(compared),
                            ElementType::I1);
   if (below(4) == 0) {
     std::vector<Element> others;
@@ -292,7 +269,7 @@ Element Generator::selection() {
   }
   ElementType type = pick(kStored);
   Element x = operand(type), y = operand(type);
-  return emit("arith.select", condition.name + ", " + x.name + ", " + y.name, toString(type), type);
+  return emit("arith.select", condition.name + ", " + x.name + ", " + y.name, nameOf(type), type);
 }
 
 Element Generator::randomOp() {
@@ -343,7 +320,7 @@ void Generator::addMap() {
     std::string comma = i == 0 ? "" : ", ";
     types += comma + typeOf(kind, type);
     yields += comma + element.name;
-    yieldTypes += comma + toString(type);
+    yieldTypes += comma + nameOf(type);
     names += comma + value.name;
     results.push_back(value);
   }

@@ -10,7 +10,6 @@
 
 using namespace hocket;
 using namespace hocket::test;
-using reference::ElementType;
 
 static Tensor makeTensor(ElementType type, int64_t rows, int64_t columns, double least, double greatest,
                          uint64_t seed) {

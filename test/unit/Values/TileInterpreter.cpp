@@ -8,7 +8,6 @@
 
 using namespace hocket;
 using namespace hocket::test;
-using reference::ElementType;
 using reference::Number;
 
 namespace {
@@ -133,8 +132,8 @@ void Interpreter::runReduce(tile::ReduceOp op) {
   const Matrix source = values.find(op.getSource())->second;
   Matrix result = shapeOf(op.getResult().getType());
   bool overRows = op.getOver() == tile::Dimension::Rows;
-  ElementType from = *reference::elementTypeOf(tile::elementTypeOf(op.getSource().getType()));
-  ElementType to = *reference::elementTypeOf(tile::elementTypeOf(op.getResult().getType()));
+  ElementType from = *reference::computedTypeOf(tile::elementTypeOf(op.getSource().getType()));
+  ElementType to = *reference::computedTypeOf(tile::elementTypeOf(op.getResult().getType()));
   bool isFloat = from == ElementType::F32 || from == ElementType::F16 || from == ElementType::BF16;
   int64_t kept = overRows ? source.columns : source.rows;
   int64_t reduced = overRows ? source.rows : source.columns;

@@ -15,7 +15,6 @@
 
 using namespace hocket;
 using namespace hocket::test;
-using reference::ElementType;
 
 static const llvm::fltSemantics *semanticsOf(ElementType type) {
   switch (type) {
@@ -30,11 +29,11 @@ static const llvm::fltSemantics *semanticsOf(ElementType type) {
   }
 }
 
-static size_t bytesOf(ElementType type) {
+static size_t sizeOf(ElementType type) {
   return type == ElementType::F32 || type == ElementType::I32 ? 4 : type == ElementType::I8 ? 1 : 2;
 }
 
-static uint32_t encode(ElementType type, double value) {
+static uint32_t encoded(ElementType type, double value) {
   const llvm::fltSemantics *semantics = semanticsOf(type);
   if (!semantics)
     return static_cast<uint32_t>(static_cast<int64_t>(value));
@@ -44,13 +43,13 @@ static uint32_t encode(ElementType type, double value) {
   return static_cast<uint32_t>(number.bitcastToAPInt().getZExtValue());
 }
 
-static double decode(ElementType type, uint32_t bits) {
+static double decoded(ElementType type, uint32_t bits) {
   const llvm::fltSemantics *semantics = semanticsOf(type);
   if (!semantics)
     return type == ElementType::I32   ? static_cast<double>(static_cast<int32_t>(bits))
            : type == ElementType::I16 ? static_cast<double>(static_cast<int16_t>(bits))
                                       : static_cast<double>(static_cast<int8_t>(bits));
-  llvm::APFloat number(*semantics, llvm::APInt(8 * bytesOf(type), bits));
+  llvm::APFloat number(*semantics, llvm::APInt(8 * sizeOf(type), bits));
   bool losesInfo = false;
   number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
   return number.convertToDouble();
@@ -69,10 +68,10 @@ public:
 } // namespace
 
 static std::vector<std::byte> imageOf(const Tensor &tensor) {
-  std::vector<std::byte> image(tensor.numbers.size() * bytesOf(tensor.type));
+  std::vector<std::byte> image(tensor.numbers.size() * sizeOf(tensor.type));
   for (size_t i = 0; i != tensor.numbers.size(); ++i) {
-    uint32_t bits = encode(tensor.type, tensor.numbers[i]);
-    std::memcpy(image.data() + i * bytesOf(tensor.type), &bits, bytesOf(tensor.type));
+    uint32_t bits = encoded(tensor.type, tensor.numbers[i]);
+    std::memcpy(image.data() + i * sizeOf(tensor.type), &bits, sizeOf(tensor.type));
   }
   return image;
 }
@@ -80,8 +79,8 @@ static std::vector<std::byte> imageOf(const Tensor &tensor) {
 static void readImage(Tensor &tensor, const std::vector<std::byte> &image) {
   for (size_t i = 0; i != tensor.numbers.size(); ++i) {
     uint32_t bits = 0;
-    std::memcpy(&bits, image.data() + i * bytesOf(tensor.type), bytesOf(tensor.type));
-    tensor.numbers[i] = decode(tensor.type, bits);
+    std::memcpy(&bits, image.data() + i * sizeOf(tensor.type), sizeOf(tensor.type));
+    tensor.numbers[i] = decoded(tensor.type, bits);
   }
 }
 
@@ -162,7 +161,7 @@ Status Run::launch(const runtime::LaunchShape &shape, std::span<const std::byte>
   if (Status status = judge(*report); !status)
     return status;
   for (auto [tensor, address] : tensors) {
-    std::vector<std::byte> image(tensor->numbers.size() * bytesOf(tensor->type));
+    std::vector<std::byte> image(tensor->numbers.size() * sizeOf(tensor->type));
     if (Status status = device->copyFromDevice(image, address); !status)
       return status;
     readImage(*tensor, image);

@@ -15,7 +15,7 @@ namespace hocket::test {
 
 /// The contents of a view: a matrix, or a vector if `rank` is 1.
 struct Tensor {
-  reference::ElementType type = reference::ElementType::F32;
+  ElementType type = ElementType::F32;
   int64_t rows = 1, columns = 0;
   std::vector<double> numbers; ///< row by row; what a kernel does not write stays NaN or 0
   int rank = 2;

@@ -5,7 +5,6 @@
 
 using namespace hocket;
 using namespace hocket::test;
-using reference::ElementType;
 
 /// Row values that say which wave holds them, combined, and stored by wave.
 static Tensor combine(const std::string &how, const std::string &around, const std::string &type) {

@@ -79,31 +79,51 @@ TEST(Gfx950, WaitEncodingsAreTheDocumentedOnes) {
       << "no wait at all";
 }
 
+static constexpr MatrixTypes kBf16 = MatrixTypes::of(ElementType::BF16), kF16 = MatrixTypes::of(ElementType::F16),
+                             kF32 = MatrixTypes::of(ElementType::F32), kI8 = MatrixTypes::of(ElementType::I8),
+                             kFp8 = MatrixTypes::of(ElementType::F8E4M3), kFp4 = MatrixTypes::of(ElementType::F4E2M1),
+                             kFnuz = MatrixTypes::of(ElementType::F8E4M3FNUZ);
+/// fp4 by fp8.
+static constexpr MatrixTypes kMixed = {ElementType::F4E2M1, ElementType::F8E5M2, ElementType::F32};
+
+// Layouts, and types of the tile dialect, are for these waves (lib/Layout/Wave.h).
+TEST_P(EveryArch, WavesAreThoseOfLayouts) { EXPECT_EQ(arch.waves.waveSize, kWaveLanes); }
+
 TEST(Gfx950, MfmaCycles) {
   const ArchInfo &arch = **findArch("gfx950");
-  ASSERT_TRUE(arch.findMfma(MfmaType::BF16, 32, 32));
-  EXPECT_EQ(arch.findMfma(MfmaType::BF16, 32, 32)->shape.k, 16u) << "the fastest, not the first";
-  EXPECT_EQ(arch.findMfma(MfmaType::BF16, 32, 32)->cycles(), 32u);
-  EXPECT_EQ(arch.findMfma(MfmaType::F16, 16, 16)->cycles(), 16u);
-  EXPECT_EQ(arch.findMfma(MfmaType::F16, 32, 32, 8)->cycles(), 32u);
-  EXPECT_EQ(arch.findMfma(MfmaType::F8F6F4, 32, 32)->cycles(), 64u);
-  EXPECT_EQ(arch.findMfma(MfmaType::BF16, 32, 32, 4), nullptr);
-  EXPECT_EQ(arch.findMfma(MfmaType::I8, 32, 32), nullptr);
+  ASSERT_TRUE(arch.findMfma(kBf16, 32, 32));
+  EXPECT_EQ(arch.findMfma(kBf16, 32, 32)->shape.k, 16u) << "the fastest, not the first";
+  EXPECT_EQ(arch.findMfma(kBf16, 32, 32)->cycles(), 32u);
+  EXPECT_EQ(arch.findMfma(kF16, 16, 16)->cycles(), 16u);
+  EXPECT_EQ(arch.findMfma(kF16, 32, 32, 8)->cycles(), 32u);
+  EXPECT_EQ(arch.findMfma(kFp8, 32, 32)->shape.k, 64u);
+  EXPECT_EQ(arch.findMfma(kFp8, 32, 32)->cycles(kFp8), 64u);
+  EXPECT_EQ(arch.findMfma(kMixed, 32, 32)->cycles(kMixed), 64u) << "at the rate of the wider one";
+  EXPECT_EQ(arch.findMfma(kFp4, 32, 32)->cycles(kFp4), 32u);
+  EXPECT_EQ(arch.findMfma(kFp8, 32, 32, 16)->cycles(kFp8), 32u);
+  EXPECT_EQ(arch.findMfma(kI8, 32, 32)->shape.k, 32u);
+  EXPECT_EQ(arch.findMfma(kBf16, 32, 32, 4), nullptr);
+  EXPECT_EQ(arch.findMfma(kFnuz, 32, 32), nullptr) << "formats of another chip";
+  EXPECT_EQ(arch.findMfma({ElementType::I8, ElementType::I8, ElementType::F32}, 32, 32), nullptr) << "int8 sums in i32";
+  EXPECT_EQ(arch.findMfma({ElementType::BF16, ElementType::F16, ElementType::F32}, 32, 32), nullptr);
 }
 
 // Multiply-adds in a clock and compute unit against the chip's peak rates (docs/Hardware.md 1).
 TEST(Gfx950, MfmaRatesGiveThePeak) {
   const ArchInfo &arch = **findArch("gfx950");
-  auto flopsPerClock = [&](MfmaType type, unsigned mn) {
-    const MfmaInfo *info = arch.findMfma(type, mn, mn);
+  auto flopsPerClock = [&](const MatrixTypes &types, unsigned mn) {
+    const MfmaInfo *info = arch.findMfma(types, mn, mn);
     return 2 * info->shape.m * info->shape.n * info->shape.k * arch.waves.simdsPerCu /
-           info->cycles();
+           info->cycles(types);
   };
   for (unsigned mn : {16u, 32u}) {
-    EXPECT_EQ(flopsPerClock(MfmaType::BF16, mn), 4096u);
-    EXPECT_EQ(flopsPerClock(MfmaType::F16, mn), 4096u);
-    EXPECT_EQ(flopsPerClock(MfmaType::F8F6F4, mn), 8192u);
-    EXPECT_EQ(flopsPerClock(MfmaType::F32, mn), 256u);
+    EXPECT_EQ(flopsPerClock(kBf16, mn), 4096u);
+    EXPECT_EQ(flopsPerClock(kF16, mn), 4096u);
+    EXPECT_EQ(flopsPerClock(kFp8, mn), 8192u);
+    EXPECT_EQ(flopsPerClock(kI8, mn), 8192u);
+    EXPECT_EQ(flopsPerClock(kMixed, mn), 8192u);
+    EXPECT_EQ(flopsPerClock(kFp4, mn), 16384u);
+    EXPECT_EQ(flopsPerClock(kF32, mn), 256u);
   }
 }
 
@@ -150,21 +170,21 @@ TEST(Gfx950, AttentionTilesHaveNoConflicts) {
   }
 }
 
-static unsigned flopsPerClock(const ArchInfo &arch, MfmaType type, unsigned mn) {
-  const MfmaInfo *info = arch.findMfma(type, mn, mn);
+static unsigned flopsPerClock(const ArchInfo &arch, const MatrixTypes &types, unsigned mn) {
+  const MfmaInfo *info = arch.findMfma(types, mn, mn);
   return 2 * info->shape.m * info->shape.n * info->shape.k * arch.waves.simdsPerCu / info->cycles();
 }
 
 // docs/Hardware.md 1: 1307 TFLOP/s of f16 and bf16, twice that of fp8 and int8, 163.4 of f32.
 TEST(Gfx942, MfmaRatesGiveThePeak) {
   const ArchInfo &arch = **findArch("gfx942");
-  EXPECT_EQ(arch.findMfma(MfmaType::BF16, 32, 32)->shape.k, 8u);
+  EXPECT_EQ(arch.findMfma(kBf16, 32, 32)->shape.k, 8u);
   for (unsigned mn : {16u, 32u}) {
-    EXPECT_EQ(flopsPerClock(arch, MfmaType::BF16, mn), 2048u);
-    EXPECT_EQ(flopsPerClock(arch, MfmaType::F16, mn), 2048u);
-    EXPECT_EQ(flopsPerClock(arch, MfmaType::FP8, mn), 4096u);
-    EXPECT_EQ(flopsPerClock(arch, MfmaType::I8, mn), 4096u);
-    EXPECT_EQ(flopsPerClock(arch, MfmaType::F32, mn), 256u);
+    EXPECT_EQ(flopsPerClock(arch, kBf16, mn), 2048u);
+    EXPECT_EQ(flopsPerClock(arch, kF16, mn), 2048u);
+    EXPECT_EQ(flopsPerClock(arch, kFnuz, mn), 4096u);
+    EXPECT_EQ(flopsPerClock(arch, kI8, mn), 4096u);
+    EXPECT_EQ(flopsPerClock(arch, kF32, mn), 256u);
   }
   double peak = 2048.0 * arch.chip.computeUnits * arch.chip.peakClockMHz * 1e-6;
   EXPECT_NEAR(peak, 1307, 1);

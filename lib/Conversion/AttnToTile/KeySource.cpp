@@ -1,0 +1,76 @@
+// Keys and values whose rows follow one another.
+#include "KeySource.h"
+
+#include "Forward.h"
+#include "RingSteps.h"
+
+#include "Tile/IR/FragmentAccess.h"
+
+#include "IR/ElementTypes.h"
+
+using namespace mlir;
+using namespace hocket;
+using tile::FragLayout;
+
+std::unique_ptr<KeySource> KeySource::create(attn::ForwardOp op, const LoopContext &loop, SequenceViews &sequences) {
+  if (op.getPageSize())
+    return createPagedKeys(op, loop, sequences);
+  return std::make_unique<KeySource>(op, loop, sequences);
+}
+
+KeySource::KeySource(attn::ForwardOp op, const LoopContext &loop, SequenceViews &sequences)
+    : headDim(op.getHeadDim()), headDimV(op.getValueHeadDim()), depth(llvm::alignTo(headDim, kHeadBlock)),
+      depthV(llvm::alignTo(headDimV, kHeadBlock)), loop(loop), sequences(sequences) {}
+
+void KeySource::addTensors(KernelFrame &frame) const {
+  constexpr int64_t dynamic = ShapedType::kDynamic;
+  for (auto [name, dim] : {std::pair("k", headDim), std::pair("v", headDimV)})
+    frame.addTensor(tile::ViewType::get(frame.context(), {dynamic, dynamic, dynamic, dim}, loop.element),
+                    tensor(frame, name));
+}
+
+void KeySource::enter() {
+  k = sequences.ofKeys(loop.builder, k), v = sequences.ofKeys(loop.builder, v);
+}
+
+Value KeySource::count() const { return tile::DimOp::create(loop.builder, k, 1); }
+
+Value KeySource::moveTo(const WorkPartition::Slice &slice) {
+  k = tile::SliceRowsOp::create(loop.builder, k, slice.firstKey, slice.size);
+  v = tile::SliceRowsOp::create(loop.builder, v, slice.firstKey, slice.size);
+  return tile::DimOp::create(loop.builder, k, 1);
+}
+
+Value KeySource::ring(Type type, Value view, ValueRange indices) const {
+  return tile::RingOp::create(loop.builder, type, view, indices, IntegerAttr(), IntegerAttr(), nullptr);
+}
+
+void KeySource::makeRings(Value batch, Value kvHead) {
+  auto typeOf = [&](int64_t columns) {
+    return tile::RingType::get(loop.builder.getContext(), {loop.shape.kvTile, columns}, loop.element);
+  };
+  keys = ring(typeOf(depth), k, {batch, kvHead});
+  values = ring(typeOf(depthV), v, {batch, kvHead});
+}
+
+SmallVector<Value> KeySource::fetchSteps(const TileVisit &visit, Value t, ValueRange) {
+  auto number = [&] { return visit.isInOrder() ? Value() : visit.number(loop.builder, t); };
+  auto next = [&] { return visit.next(loop.builder, t); };
+  FetchAhead ahead;
+  ahead.number = number, ahead.next = next;
+  return hocket::fetchSteps(loop.builder, loop.arch, loop.shape.waves, {{"k", {keys}}, {"v", {values}}}, t, ahead);
+}
+
+Value KeySource::readKeys(Value t) {
+  Type type = loop.builder.frag(loop.shape.kvTile, depth, loop.element, FragLayout::Lhs);
+  return withoutPadding(loop.builder, tile::ReadOp::create(loop.builder, type, keys, t, Value()), headDim);
+}
+
+Value KeySource::readValues(const TileVisit &, Value t, Value) {
+  Type type = loop.builder.frag(depthV, loop.shape.kvTile, loop.element, FragLayout::LhsAcc, outputRun());
+  return tile::ReadTransposedOp::create(loop.builder, type, values, t, Value());
+}
+
+int64_t KeySource::outputRun() const {
+  return loop.arch.hasTransposedRead(bitsOf(loop.element)) ? tile::kAccumulatorRun : 0;
+}
