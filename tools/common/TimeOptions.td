@@ -5,4 +5,4 @@ defm time_workgroup : Value<"time-workgroup", "N", "Workgroup to time, by its nu
 defm trace : Value<"trace", "FILE", "Write what was timed as a trace for ui.perfetto.dev; needs --time">, Visibility<[TimedVis]>;
 defm picture : Value<"picture", "FILE", "Draw one turn of the hot loop as SVG; needs --time">, Visibility<[TimedVis]>;
 def time_grid : Switch<"time-grid", "Predict the whole grid too: all compute units, block order, clock; needs --time">, Visibility<[TimeVis]>;
-def time_vary : Switch<"time-vary", "Predict the whole grid under every variation of a doubtful parameter, too (docs/generated/TimeParameters.md); needs --time-grid">, Visibility<[TimeVis]>;
+def time_vary : Switch<"time-vary", "Predict the whole grid under every variation of a doubtful parameter, too (docs/generated/TimeParameters.md); needs --time-grid">, Visibility<[TimedVis]>;

@@ -3,6 +3,8 @@
 
 #include "VisitedTiles.h"
 
+#include <bit>
+
 using namespace mlir;
 using namespace hocket;
 
@@ -141,7 +143,7 @@ void MaskSurvey::set(int64_t seqQ, int64_t seqKv, ArrayRef<double> numbers) {
   known[frame.argument(kSurveyKeys)] = seqKv;
   for (auto [name, number] : llvm::zip_equal(names, numbers)) {
     Value argument = frame.argument(name);
-    known[argument] = argument.getType().isF32() ? int64_t(llvm::bit_cast<uint32_t>(static_cast<float>(number)))
+    known[argument] = argument.getType().isF32() ? int64_t(std::bit_cast<uint32_t>(static_cast<float>(number)))
                                                  : static_cast<int64_t>(number);
   }
 }
@@ -204,7 +206,7 @@ static std::optional<int64_t> numberOf(Attribute attribute) {
 
 static Attribute attributeOf(Type type, int64_t number) {
   if (type.isF32())
-    return FloatAttr::get(type, APFloat(llvm::bit_cast<float>(static_cast<uint32_t>(number))));
+    return FloatAttr::get(type, APFloat(std::bit_cast<float>(static_cast<uint32_t>(number))));
   return type.isSignlessInteger() ? Attribute(IntegerAttr::get(type, number)) : Attribute();
 }
 
@@ -265,7 +267,8 @@ bool MaskSurvey::evaluate(Operation &op) {
     result = compute(op, operands[0], operands[1]);
   if (result)
     known[op.getResult(0)] = *result;
-  else if (!evaluateByFolding(op) && unknownOp.empty() && !op.getOperands().empty() && !isa<tile::TileDialect>(op.getDialect()))
+  else if (!evaluateByFolding(op) && unknownOp.empty() && !op.getOperands().empty() &&
+           op.getName().getDialectNamespace() != tile::TileDialect::getDialectNamespace())
     unknownOp = op.getName().getStringRef();
   return find(op.getResult(0)).has_value();
 }
