@@ -452,22 +452,7 @@ Status Compiler::draw() {
   return Status::success();
 }
 
-/// Whether `kernel` writes to no view: fetches write to rings alone.
-static bool storesNothing(tile::KernelOp kernel) {
-  auto stores = [](Operation *op) {
-    bool hasView = llvm::any_of(op->getOperandTypes(), [](Type type) { return isa<tile::ViewType>(type); });
-    return hasView && !isa<tile::FetchOp>(op) && hasEffect<MemoryEffects::Write>(op);
-  };
-  return !kernel.getBody()
-              .walk([&](Operation *op) { return stores(op) ? WalkResult::interrupt() : WalkResult::advance(); })
-              .wasInterrupted();
-}
-
 Status Compiler::toRocdl() {
-  for (tile::KernelOp kernel : module->getOps<tile::KernelOp>())
-    if (storesNothing(kernel))
-      return invalidInput("kernel '" + kernel.getSymName().str() +
-                          "' stores nothing, so nobody can see what it computes; write results to a view with 'tile.store'");
   countedPlans = readCountedPlans(*module);
   return runPasses([&](PassManager &manager) {
     // What a hand has written is held to the same rules as what the passes write.
