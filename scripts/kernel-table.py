@@ -54,7 +54,7 @@ HEADING = {"gfx950": """
 ## Head sizes on gfx950
 
 Forward kernels, bf16, no mask, with the number of waves and the keys of a tile that the compiler chooses
-(lib/Conversion/AttnToTile/TileShape.h has the rule). The matrix unit's share is a *prediction* of the cycle model for
+(lib/Conversion/TileShape.h has the rule). The matrix unit's share is a *prediction* of the cycle model for
 the hot loop, with as many of two workgroups on a compute unit as fit (docs/Simulator.md says how far to trust it). What
 does not fit is refused, with the reason that is given here.
 """, "gfx942": """

@@ -5,6 +5,8 @@ The ledger (test/Performance/ledger.csv; --long adds ledger-long.csv) has a line
 after `hocket-run`, the kernels that run, the predicted microseconds, their vector and scalar registers, and how many
 registers they spill. This script predicts each problem again and says which lines differ: slower or faster by more
 than 0.5 %, more or fewer spills, another kernel. With a PATTERN only lines that contain it, or match it as a glob.
+ledger-long.csv also has the shortest and the longest time under the variations of the cycle model's doubtful parameters
+(`hocket-run bench --vary`), which takes many times as long.
 
 --update records what the tree does. A time within 0.5 % is left as it is, so that small losses add up until they are
 seen. A new problem is a line of its options alone; --update fills in the rest.
@@ -30,6 +32,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DIRECTORY = ROOT / "test" / "Performance"
 COLUMNS = ["problem", "kernel", "us", "vgprs", "sgprs", "spills"]
+RANGE = ["best_us", "worst_us"]   # beside them, in a ledger of variations
 TOLERANCE = 0.005
 # Lines that one process predicts: they share compiled kernels.
 LINES_AT_A_TIME = 6
@@ -50,19 +53,22 @@ class Entry:
     vgprs: str
     sgprs: str
     spills: str
+    range: tuple = ()   # shortest and longest time under variations
 
     def spilled(self):
         return sum(int(number) for number in self.spills.split("+"))
 
     def fields(self):
-        return [self.kernel, f"{self.us:.2f}", self.vgprs, self.sgprs, self.spills]
+        return [self.kernel, f"{self.us:.2f}", self.vgprs, self.sgprs, self.spills,
+                *(f"{time:.2f}" for time in self.range)]
 
 
-def entry_of(launches, us):
-    """An entry from launches as JSON reports have them."""
+def entry_of(launches, us, report):
+    """An entry from launches and times as JSON reports have them."""
     def joined(key):
         return "+".join(str(launch[key]) for launch in launches)
-    return Entry(joined("kernel"), round(us, 2), joined("vgprs"), joined("sgprs"), joined("spills"))
+    times = tuple(round(report[key], 2) for key in RANGE if key in report)
+    return Entry(joined("kernel"), round(us, 2), joined("vgprs"), joined("sgprs"), joined("spills"), times)
 
 
 # The file
@@ -74,8 +80,11 @@ class Ledger:
         self.path = path
         self.lines = []    # a comment as text, or a problem as (problem, Entry or None)
         text = path.read_text().splitlines()
-        if not text or next(csv.reader(text[:1])) != COLUMNS:
-            raise Unusable(f"{path}:1: the first line must be '{','.join(COLUMNS)}'")
+        self.columns = next(csv.reader(text[:1]), [])
+        if self.columns not in (COLUMNS, COLUMNS + RANGE):
+            raise Unusable(f"{path}:1: the first line must be '{','.join(COLUMNS)}', with ',{','.join(RANGE)}' after it in "
+                           "a ledger of variations")
+        self.varies = self.columns != COLUMNS
         seen = {}
         for number, line in enumerate(text[1:], 2):
             if not line.strip() or line.startswith("#"):
@@ -89,10 +98,10 @@ class Ledger:
 
     def read(self, number, line):
         fields = next(csv.reader([line]))
-        fields += [""] * (len(COLUMNS) - len(fields)) if len(fields) == 1 else []
+        fields += [""] * (len(self.columns) - len(fields)) if len(fields) == 1 else []
         where = f"{self.path}:{number}"
-        if len(fields) != len(COLUMNS):
-            raise Unusable(f"{where}: found {len(fields)} fields, expected {len(COLUMNS)}, or the options of a new "
+        if len(fields) != len(self.columns):
+            raise Unusable(f"{where}: found {len(fields)} fields, expected {len(self.columns)}, or the options of a new "
                            "problem alone (in quotes where they have commas)")
         problem, *rest = fields
         if problem.split()[0] not in [*PASSES, "kernel"]:
@@ -100,7 +109,7 @@ class Ledger:
         if not any(rest):
             return problem, None
         try:
-            entry = Entry(rest[0], float(rest[1]), *rest[2:])
+            entry = Entry(rest[0], float(rest[1]), *rest[2:5], tuple(float(time) for time in rest[5:]))
             entry.spilled()
             return problem, entry
         except ValueError as error:
@@ -114,7 +123,7 @@ class Ledger:
         """Writes the file with these entries in the place of those of the same problems."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow(self.columns)
         for line in self.lines:
             if isinstance(line, str):
                 out.write(line + "\n")
@@ -139,7 +148,9 @@ class Difference:
 
     def text(self):
         def side(entry):
-            return f"{entry.us:.2f} us by {entry.kernel}, registers {entry.vgprs} / {entry.sgprs}, spills {entry.spills}"
+            times = "".join(f", {name} {time:.2f}" for name, time in zip(("best", "worst"), entry.range))
+            return (f"{entry.us:.2f} us{times} by {entry.kernel}, registers {entry.vgprs} / {entry.sgprs}, "
+                    f"spills {entry.spills}")
         return f"{', '.join(self.reasons)}: {self.problem}\n  was {side(self.was)}\n  is  {side(self.now)}"
 
 
@@ -151,10 +162,11 @@ def is_near(was, now):
 def compare(problem, was, now):
     """What differs enough to be said; None if nothing does."""
     reasons, is_loss = [], False
-    if not is_near(was.us, now.us):
-        share = 100 * abs(now.us / was.us - 1)
-        reasons.append(f"{share:.1f} % {'slower' if now.us > was.us else 'faster'}")
-        is_loss |= now.us > was.us
+    for before, time, where in zip((was.us, *was.range), (now.us, *now.range), ("", " at best", " at worst")):
+        if is_near(before, time):
+            continue
+        reasons.append(f"{100 * abs(time / before - 1):.1f} % {'slower' if time > before else 'faster'}{where}")
+        is_loss |= time > before
     if spilled := now.spilled() - was.spilled():
         reasons.append(f"{abs(spilled)} {'more' if spilled > 0 else 'fewer'} spilled "
                        f"register{'' if abs(spilled) == 1 else 's'}")
@@ -166,7 +178,11 @@ def compare(problem, was, now):
 
 def recorded(was, now):
     """What --update writes for a line: a time that is near stays."""
-    return dataclasses.replace(now, us=was.us) if was and is_near(was.us, now.us) else now
+    if not was:
+        return now
+    us, *times = (before if is_near(before, time) else time
+                  for before, time in zip((was.us, *was.range), (now.us, *now.range), strict=True))
+    return dataclasses.replace(now, us=us, range=tuple(times))
 
 
 def judge(ledger, found):
@@ -225,7 +241,7 @@ def run(command):
     return json.loads(result.stdout)
 
 
-def predict_listed(program, problems):
+def predict_listed(program, problems, varies):
     """Attention: a list for `bench`."""
     _, arch, kernel = group_of(problems[0])
     with tempfile.TemporaryDirectory() as directory:
@@ -237,45 +253,45 @@ def predict_listed(program, problems):
                 words, _ = taken(shlex.split(problem), "--kernel", "")
                 writer.writerow([PASSES[words[0]], shlex.join(words[1:])])
         report = run([program, "bench", "--problems", path, "--device", "sim", f"--arch={arch}",
-                      "--kernel", f"ledger={kernel}", "--json", "-"])
+                      "--kernel", f"ledger={kernel}", "--json", "-", *(["--vary"] if varies else [])])
     entries = []
     for row in report["rows"]:
         cell = row["kernels"]["ledger"]
         if "refused" in cell:
             raise Unusable(cell["refused"])
-        entries.append(entry_of(cell["launches"], cell["us"]))
+        entries.append(entry_of(cell["launches"], cell["us"], cell))
     return dict(zip(problems, entries, strict=True))
 
 
-def predict_kernel(program, problem):
+def predict_kernel(program, problem, varies):
     """A kernel of a file, on its own."""
-    report = run([program, *shlex.split(problem), *TIMED, "--json", "-"])
+    report = run([program, *shlex.split(problem), *TIMED, "--json", "-", *(["--time-vary"] if varies else [])])
     kernel = report["kernel"]
-    return {problem: entry_of([{**kernel, "kernel": kernel["name"]}], report["grid"]["us"])}
+    return {problem: entry_of([{**kernel, "kernel": kernel["name"]}], report["grid"]["us"], report)}
 
 
-def predict_batch(program, problems):
+def predict_batch(program, problems, varies):
     """Entries by problem, and messages of those that cannot be predicted."""
     try:
         if problems[0].split()[0] in PASSES:
-            return predict_listed(program, problems), {}
-        return predict_kernel(program, problems[0]), {}
+            return predict_listed(program, problems, varies), {}
+        return predict_kernel(program, problems[0], varies), {}
     except Unusable as error:
         if len(problems) == 1:
             return {}, {problems[0]: str(error)}
     # One of them stopped all.
     found, failed = {}, {}
     for problem in problems:
-        one, wrong = predict_batch(program, [problem])
+        one, wrong = predict_batch(program, [problem], varies)
         found.update(one)
         failed.update(wrong)
     return found, failed
 
 
-def predict(program, problems, jobs):
+def predict(program, problems, varies, jobs):
     found, failed = {}, {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for one, wrong in pool.map(lambda batch: predict_batch(program, batch), batches(problems)):
+        for one, wrong in pool.map(lambda batch: predict_batch(program, batch, varies), batches(problems)):
             found.update(one)
             failed.update(wrong)
     return {problem: found[problem] for problem in problems if problem in found}, failed
@@ -288,7 +304,7 @@ def is_wanted(problem, patterns):
 def check(ledger, program, options):
     """Predicts and compares, or records, one ledger; gives an exit status."""
     problems = [problem for problem in ledger.problems() if is_wanted(problem, options.patterns)]
-    found, failed = predict(program, problems, options.jobs)
+    found, failed = predict(program, problems, ledger.varies, options.jobs)
     for problem, message in failed.items():
         print(f"not predicted: {problem}\n  {message}")
     differences, new = judge(ledger, found)

@@ -5,6 +5,7 @@
 #include "hocket/Attention/Kernels.h"
 
 #include "Grid/WaveShape.h"
+#include "Layout/Wave.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

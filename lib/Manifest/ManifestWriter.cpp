@@ -29,7 +29,7 @@ std::string_view manifest::toString(ArgumentType type) {
   return "pointer";
 }
 
-uint32_t bytesOf(ArgumentType type) {
+uint32_t manifest::sizeInBytes(ArgumentType type) {
   bool narrow = type == ArgumentType::I32 || type == ArgumentType::U32 || type == ArgumentType::F32;
   return narrow ? 4 : 8;
 }

@@ -408,8 +408,10 @@ class Call:
         beside ones in dO and zeros in V."""
         width = v.shape[-1]
         if width + _MORE > _LARGEST_HEAD:
-            raise Unsupported(f"the gradient of LSE needs {_MORE} elements more of heads, and '{self.names.v}' has {width}, at most "
-                              f"{_LARGEST_HEAD - _MORE}; do not use LSE where there is a gradient, or detach it")
+            raise Unsupported(f"the gradient of LSE needs {_MORE} elements more of heads, and '{self.names.v}' has {width}, at "
+                              f"most {_LARGEST_HEAD - _MORE}; do not use LSE where there is a gradient, or detach it")
+        if self.problem is None:
+            self._describe(q, k, v)
         dlse = dlse.t() if self.layout == "packed" else dlse.transpose(1, 2) if self.layout == "bshd" else dlse
         minus, one = _tensors.in_parts(-dlse, out.dtype, _MORE)
         wide = _tensors.beside(dout, one), q, k, _tensors.padded(v, _MORE), _tensors.beside(out, minus), lse

@@ -143,7 +143,8 @@ def _index(part):
         return part
     if hasattr(part, "__index__"):
         return part.__index__()
-    raise Unsupported(f"captured tensors are read at integers, traced or not, and slices; a '{type(part).__name__}' cannot be traced")
+    raise Unsupported(f"captured tensors are read at integers, traced or not, and slices; a '{type(part).__name__}' cannot be "
+                      f"traced")
 
 
 def _from_the_end(place, extent):

@@ -325,7 +325,8 @@ def _power_of_integers(base, exponent):
             raise Unsupported("an integer to a negative power is not defined, as in torch; convert it by .float()")
         return _repeated(base, exponent.number) if exponent.number else base.trace.constant(1, "i32")
     if exponent.limits is None or not 0 <= exponent.limits[0] <= exponent.limits[1] < 32:
-        raise Unsupported("an integer is raised to a power that may not be from 0 to 31; use a floating-point base, as in 2.0 ** x")
+        raise Unsupported("an integer is raised to a power that may not be from 0 to 31; use a floating-point base, as in "
+                          "2.0 ** x")
     if base.number == 2:
         return shift_left(1, exponent)
     if base.limits is not None:
@@ -398,7 +399,8 @@ FUNCTIONS = {
     "mod": remainder, "fmod": fmod, "logical_and": logical_and, "logical_or": logical_or, "logical_not": logical_not,
     "logical_xor": logical_xor, "bitwise_and": bitwise_and, "bitwise_or": bitwise_or, "bitwise_xor": bitwise_xor,
     "and": bitwise_and, "or": bitwise_or, "xor": bitwise_xor, "invert": invert, "bitwise_not": invert,
-    "floordiv": floor_divide, "truediv": _true_divide, "bitwise_left_shift": shift_left, "left_shift": shift_left, "lshift": shift_left, "bitwise_right_shift": shift_right,
+    "floordiv": floor_divide, "truediv": _true_divide, "bitwise_left_shift": shift_left,
+    "left_shift": shift_left, "lshift": shift_left, "bitwise_right_shift": shift_right,
     "right_shift": shift_right, "rshift": shift_right, "pow": power, "power": power, "float_power": lambda a, b: power(
         converted(_lifted(b, a), "f32"), converted(_lifted(a, b), "f32")), "copysign": copysign, "clamp": clamp, "clip": clamp,
     "to": cast, "astype": cast, "type": cast, "type_as": cast, "exp": exp, "exp2": exp2, "expm1": expm1, "log": log,

@@ -79,6 +79,7 @@ def _with_shift(text):
 def shifted(problem, beside, rows, stream):
     """The problem and its tensors with `rows` subtracted."""
     view = _tensors.read(rows, "row_shift", None, stream)
-    changes = [(name, _with_shift(text) if text.startswith("attn.score_mod") else text) for name, text in problem["modifications"]]
+    changes = [(name, _with_shift(text) if text.startswith("attn.score_mod") else text)
+               for name, text in problem["modifications"]]
     changed = {**problem, "modifications": changes, "extents": {**problem["extents"], "row_shift": list(view.shape)}}
     return changed, {**beside, "row_shift": view}

@@ -5,15 +5,17 @@ operations, and gives O and LSE. Its gradient is an operator, too. Shapes are kn
 """
 import torch
 
-from . import _autograd, _calls
+from . import _autograd, _calls, flex
 
+# What records a modification is called, not recorded itself.
+flex.record = torch.compiler.disable(flex.record)
 _LIBRARY = torch.library.Library("hocket", "FRAGMENT")
 _FLASH = ("float dropout_p, float? softmax_scale, bool causal, SymInt[] window_size, float softcap, Tensor? alibi_slopes, ")
 
 
 class _Operator:
-    """A function `name` of `tensors` and further `arguments`, whose calls `build` makes. `gradients` are the arguments beside the
-    tensors that may have one."""
+    """A function `name` of `tensors` and further `arguments`, whose calls `build` makes. `gradients` are the arguments
+    beside the tensors that may have one."""
 
     def __init__(self, name, tensors, arguments, build, layout, gradients=()):
         self.name, self.build, self.layout = name, build, layout
@@ -100,7 +102,10 @@ class _Operator:
             needs += list(need) if isinstance(need, (list, tuple)) else [bool(need)]
         operator = getattr(torch.ops.hocket, f"{self.name}_backward")
         made = operator(dout, dlse, out, lse, needs, *arguments)
-        result = [*made[:3], *(None for _ in arguments[3:])]
+        # torch wants a list for a list of tensors, and None for one of numbers.
+        nothing = [[None] * len(a) if isinstance(a, list) and all(isinstance(t, torch.Tensor) for t in a) else None
+                   for a in arguments[3:]]
+        result = [*made[:3], *nothing]
         rest, needs = iter(made[3:]), iter(needs)
         for place in self.places:
             argument = arguments[place]
@@ -141,8 +146,8 @@ _OPERATORS = (
               + "Tensor? block_table, Tensor? rng_state, Tensor? sink, SymInt min_seqlen_q, Tensor? seqused_q, "
               "Tensor? seqused_k, bool work_list, str arch", _calls.packed, "packed", ("sink", "alibi_slopes")),
     _Operator("scaled_dot_product_attention", ("query", "key", "value"),
-              "Tensor? attn_mask, float dropout_p, bool is_causal, float? scale, Tensor? rng_state, " + _ENDS, _calls.torch_like,
-              "bhsd", ("attn_mask",)),
+              "Tensor? attn_mask, float dropout_p, bool is_causal, float? scale, Tensor? rng_state, " + _ENDS,
+              _calls.torch_like, "bhsd", ("attn_mask",)),
     _Operator("flex_attention", ("query", "key", "value"),
               "str score, Tensor[] score_tensors, str mask, Tensor[] mask_tensors, Tensor[] lists, SymInt[] block_sizes, "
               "float? scale, " + _ENDS, _calls.modified, "bhsd", ("score_tensors",)),
@@ -235,5 +240,8 @@ def scaled_dot_product_attention(query, key, value, given, out, lse, return_lse)
 
 
 def flex_attention(query, key, value, given, out, lse, return_lse):
+    # Lists that are made on the host, and what functions capture, may be numpy's.
+    is_of_tensors = lambda part: isinstance(part, list) and part and hasattr(part[0], "shape")  # noqa: E731
+    given = [[torch.as_tensor(tensor) for tensor in part] if is_of_tensors(part) else part for part in given]
     made = torch.ops.hocket.flex_attention(query, key, value, *given)
     return _results(made, out, lse, return_lse)

@@ -50,7 +50,8 @@ def record(function, name, is_mask, sizes):
     except Error:
         raise
     except Exception as error:
-        raise Unsupported(f"argument '{name}' cannot be traced: {_user_line(error)} raises {type(error).__name__}: {error}") from error
+        what = f"{_user_line(error)} raises {type(error).__name__}: {error}"
+        raise Unsupported(f"argument '{name}' cannot be traced: {what}") from error
     if result is None:
         raise InvalidInput(f"argument '{name}' is a function that returns nothing")
     result = value_of(traced, result)

@@ -3,9 +3,9 @@
     hocket::attention_forward(Tensor q, Tensor k, Tensor v, float? scale=None, bool causal=False)
         -> (Tensor out, Tensor lse)
     hocket::attention_backward(Tensor dout, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, float? scale=None,
-        bool causal=False) -> (Tensor dq, Tensor dk, Tensor dv)
+        bool causal=False, Tensor? dlse=None) -> (Tensor dq, Tensor dk, Tensor dv)
 
-as flash_attn_func with return_lse=True and flash_attn_backward. The first has the second as its gradient; LSE has none.
+as flash_attn_func with return_lse=True and flash_attn_backward. The first has the second as its gradient.
 Shapes are known without computing (device "meta"), for torch.compile and export.
 """
 import contextlib
@@ -13,8 +13,8 @@ import contextlib
 import torch
 from torch.autograd.function import once_differentiable
 
-from . import _tensors
-from .attention import flash_attn_backward, flash_attn_func
+from . import _autograd, _calls, _heads, _tensors
+from .attention import flash_attn_func
 
 _library = torch.library.Library("hocket", "DEF")
 _library.define(
@@ -22,7 +22,7 @@ _library.define(
 )
 _library.define(
     "attention_backward(Tensor dout, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, float? scale=None, "
-    "bool causal=False) -> (Tensor, Tensor, Tensor)"
+    "bool causal=False, Tensor? dlse=None) -> (Tensor, Tensor, Tensor)"
 )
 
 
@@ -36,11 +36,15 @@ def _forward_shapes(q, k, v, scale=None, causal=False):
     return q.new_empty((batch, rows, heads, v.shape[3])), lse
 
 
-def _backward(dout, q, k, v, out, lse, scale=None, causal=False):
-    return flash_attn_backward(dout, q, k, v, out, lse, softmax_scale=scale, causal=causal)
+def _backward(dout, q, k, v, out, lse, scale=None, causal=False, dlse=None):
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    dout, *tensors, out = _heads.padded(dout, q, k, v, out)
+    call, _ = _calls.dense(*tensors, 0.0, scale, causal, (-1, -1), 0.0, None, None, None, 0, "gfx950")
+    made = _autograd.gradients(call, dout, dlse, *tensors, out, lse)
+    return tuple(_heads.cut(whole, like.shape[-1]) for whole, like in zip(made, (q, k, v)))
 
 
-def _backward_shapes(dout, q, k, v, out, lse, scale=None, causal=False):
+def _backward_shapes(dout, q, k, v, out, lse, scale=None, causal=False, dlse=None):
     return tuple(tensor.new_empty(tensor.shape) for tensor in (q, k, v))
 
 
@@ -56,24 +60,25 @@ class _Differentiable(torch.autograd.Function):
             out, lse = torch.ops.hocket.attention_forward(q, k, v, scale, causal)
         ctx.save_for_backward(q, k, v, out, lse)
         ctx.options = scale, causal
-        ctx.mark_non_differentiable(lse)
+        ctx.set_materialize_grads(False)
         return out, lse
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, dout, _):
-        return (*torch.ops.hocket.attention_backward(dout, *ctx.saved_tensors, *ctx.options), None, None)
+    def backward(ctx, dout, dlse):
+        dout = torch.zeros_like(ctx.saved_tensors[3]) if dout is None else dout
+        return (*torch.ops.hocket.attention_backward(dout, *ctx.saved_tensors, *ctx.options, dlse), None, None)
 
 
 def _differentiable(q, k, v, scale=None, causal=False):
     return _Differentiable.apply(q, k, v, scale, causal)
 
 
-def _differentiable_once(dout, q, k, v, out, lse, scale=None, causal=False):
+def _differentiable_once(dout, q, k, v, out, lse, scale=None, causal=False, dlse=None):
     for name, tensor in (("dout", dout), ("q", q), ("k", k), ("v", v)):
         _tensors.refuse_gradient(tensor, name)
     with _below_autograd():
-        return torch.ops.hocket.attention_backward(dout, q, k, v, out, lse, scale, causal)
+        return torch.ops.hocket.attention_backward(dout, q, k, v, out, lse, scale, causal, dlse)
 
 
 _library.impl("attention_forward", _differentiable, "Autograd")

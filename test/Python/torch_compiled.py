@@ -164,6 +164,13 @@ class Transformed(unittest.TestCase):
         with torch.no_grad():
             found = torch.export.export(Module(), (q, k, v), strict=False).module()(q, k, v)
             self.assert_same([found], [function(q, k, v)])
+        # Its operator, with gradients of what is captured.
+        given = [t.detach().requires_grad_() for t in (q, k, v)]
+        found = torch.func.vmap(lambda *t: function(*t))(*(t[None] for t in given))[0]
+        wanted = function(*given)
+        weights = random(*wanted.shape)
+        gradients = [torch.autograd.grad(out, (*given, bias), weights) for out in (found, wanted)]
+        self.assert_same([found, *gradients[0]], [wanted, *gradients[1]])
 
     def test_compiled_flex_attention(self):
         torch._dynamo.reset()

@@ -167,6 +167,12 @@ class Operator(unittest.TestCase):
             self.assertTrue((a.grad == b.grad).all())
         with self.assertRaisesRegex(RuntimeError, "argument 'q' requires a gradient"):
             torch.ops.hocket.attention_backward(dout, *given, out.detach(), lse)
+        given, own = ([t.requires_grad_() for t in tensors(torch.bfloat16)] for _ in range(2))
+        torch.ops.hocket.attention_forward(*given)[1].sum().backward()
+        flash_attn_func(*own, return_lse=True)[1].sum().backward()
+        for a, b in zip(given, own):
+            self.assertTrue((a.grad == b.grad).all())
+        self.assertGreater(float(given[0].grad.abs().max()), 0)
         shapes = torch.ops.hocket.attention_backward(*(t.detach().to("meta") for t in (dout, *given, out, lse)))
         self.assertEqual([tuple(t.shape) for t in shapes], [tuple(t.shape) for t in given])
 

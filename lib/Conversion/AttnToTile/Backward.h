@@ -29,6 +29,10 @@ mlir::FailureOr<tile::KernelOp> buildBackward(attn::BackwardOp op,
                                               mlir::FlatSymbolRefAttr schedule,
                                               const ArchInfo &arch, BackwardShape shape);
 
+/// The same of a part that is a loop.
+mlir::FailureOr<tile::KernelOp> buildBackwardLoop(attn::BackwardOp op, mlir::FlatSymbolRefAttr schedule,
+                                                  const ArchInfo &arch, BackwardShape shape);
+
 /// The same of the part `captured`, which has no schedule.
 mlir::FailureOr<tile::KernelOp> buildCapturedGradient(attn::BackwardOp op, const ArchInfo &arch);
 

@@ -189,11 +189,8 @@ FailureOr<tile::KernelOp> CapturedGradient::createFrame() {
     frame.addScalar(builder.getF32Type(), kOneOfKept);
   }
   problem.addSequences(/*ofKeys=*/false);
-  if (lists)
-    lists->addArguments(frame);
-  for (ModificationProgram *program : programs())
-    if (failed(program->addArguments(frame)))
-      return failure();
+  if (failed(addArguments()))
+    return failure();
   if (entryOfScore && failed(entryOfScore->addArguments(frame)))
     return failure();
   if (entryOfScore)
@@ -206,14 +203,9 @@ FailureOr<tile::KernelOp> CapturedGradient::createFrame() {
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
   kernel->setAttr("tile.late_arguments", builder.getUnitAttr()); // where the sums go
   kernel->setAttr("tile.turn_scalars", builder.getUnitAttr());   // and what each batch, head and block begins with
-  if (lists)
-    lists->bindArguments(frame);
-  for (ModificationProgram *program : programs())
-    program->bindArguments(frame);
+  bindArguments();
   if (entryOfScore)
     entryOfScore->bindArguments(frame);
-  if (op.getDropout())
-    dropout.emplace(frame);
   return kernel;
 }
 
@@ -293,11 +285,11 @@ Value CapturedGradient::addBlock(Value block, Value sum) {
   blockRow = arith::MulIOp::create(builder, block, builder.constant(rows));
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
   Value keys = tile::DimOp::create(builder, k, 1);
-  visibility.measure(builder, q, keys);
+  masks.range.measure(builder, q, keys);
   preparePositions(row, builder.constant(int64_t(0)));
   if (entryOfScore)
     entryOfScore->prepare(builder, first);
-  visibility.prepareMasks(builder, row);
+  masks.range.prepareMasks(builder, row);
   auto ofRows = [&](int64_t number) -> Value {
     return tile::LoadOp::create(builder, builder.rows(), statistic(number), ValueRange(row), IntegerAttr());
   };
@@ -445,7 +437,6 @@ void CapturedGradient::store(Value sum) {
 FailureOr<tile::KernelOp> CapturedGradient::build() {
   if (failed(findTensor()) || failed(findScores()))
     return failure();
-  findMasks();
   FailureOr<tile::KernelOp> kernel = createFrame();
   if (failed(kernel))
     return failure();

@@ -1,6 +1,9 @@
 // What the kernels of a backward have in common.
 #include "BackwardFrame.h"
 
+#include "Backward.h"
+#include "QuerySums.h"
+
 using namespace mlir;
 using namespace hocket;
 
@@ -61,4 +64,17 @@ void BackwardFrame::addRequirements() {
   frame.require("heads % kv_heads == 0", "heads must be a multiple of kv_heads");
   frame.require("max(seq_q, seq_kv) <= " + Twine(kMaxSequence),
                 "seq_q and seq_kv may be at most " + Twine(kMaxSequence));
+}
+
+FailureOr<tile::KernelOp> hocket::buildBackward(attn::BackwardOp op, FlatSymbolRefAttr schedule,
+                                                const ArchInfo &arch, BackwardShape shape) {
+  if (op.getPart() == attn::BackwardPart::Delta)
+    return buildBackwardRows(op, arch);
+  if (op.getPart() == attn::BackwardPart::Sink)
+    return buildBackwardSink(op, arch);
+  if (op.getPart() == attn::BackwardPart::Captured)
+    return buildCapturedGradient(op, arch);
+  if (op.getPart() == attn::BackwardPart::Convert)
+    return buildQueryConversion(op, arch);
+  return buildBackwardLoop(op, schedule, arch, shape);
 }

@@ -13,10 +13,28 @@ using namespace hocket;
 using attn::BackwardPart;
 using tile::FragLayout;
 
+bool hocket::areKeysHeld(attn::BackwardOp op) {
+  return op.getPart() != BackwardPart::Dq && op.getPart() != BackwardPart::Captured;
+}
+
+/// Where queries are held a diagonal is the forward's.
+static Masks::Options masksOf(attn::BackwardOp op, TileShape shape) {
+  Masks::Options options;
+  options.keysHeld = areKeysHeld(op);
+  options.orientation = options.keysHeld ? Orientation::KeysInRows : Orientation::QueriesInRows;
+  options.ownLengths = SequenceViews(op).hasOwnLengths();
+  options.listed = op.getKeyBlock().has_value();
+  options.rows = shape.waves * kWaveRows;
+  return options;
+}
+
 BackwardScores::BackwardScores(attn::BackwardOp op, const ArchInfo &arch, TileShape shape)
     : op(op), arch(arch), shape(shape), builder(op.getLoc(), op), element(op.getElementType()),
-      visibility(op.getKeyVisibility(), shape.waves * kWaveRows), problem(op) {
-  scoresType = builder.frag(shape.kvTile, kWaveRows, builder.getF32Type(), FragLayout::Acc);
+      scoresType(builder.frag(shape.kvTile, kWaveRows, builder.getF32Type(), FragLayout::Acc)),
+      masks(op, op.getKeyVisibility(), op.getMaskMods(), scoresType, masksOf(op, shape)), problem(op),
+      shown(op.getKeyVisibility(), op.getKeyBlock().has_value(), op.getPart() == BackwardPart::Fused) {
+  if (op.getKeyBlock())
+    lists.emplace(*op.getQueryBlock(), *op.getKeyBlock(), shape.kvTile, holdsKeys() ? ListsOf::Queries : ListsOf::Keys);
 }
 
 LogicalResult BackwardScores::findScores() {
@@ -51,55 +69,37 @@ SmallVector<ModificationProgram *> BackwardScores::programs() {
     for (ModificationProgram *program : {score.value.get(), score.derivative.get()})
       if (program)
         all.push_back(program);
-  for (const auto &mask : masks)
-    all.push_back(mask.get());
-  if (ownMask)
-    all.push_back(ownMask.get());
+  for (const auto &ofMasks : {masks.custom(), masks.own()})
+    llvm::append_range(all, ofMasks);
   return all;
 }
 
-/// Which tiles of lists the mask cuts is not known from their numbers: it is a predicate as any other.
-void BackwardScores::findOwnMask() {
-  auto orientation = holdsKeys() ? Orientation::KeysInRows : Orientation::QueriesInRows;
-  bool isCausal = op.getKeyVisibility().isCausal();
-  // Keys that are held and do not exist are not stored.
-  if (!isCausal && holdsKeys())
-    return;
-  OpBuilder atModule(op);
-  attn::MaskModOp mask = isCausal ? createWindow(atModule, op.getLoc(), std::nullopt, 0)
-                                  : createEnd(atModule, op.getLoc());
-  ownMask = std::make_unique<ModificationProgram>(mask, scoresType, orientation);
-  mask.erase();
-  if (isCausal && !holdsKeys())
-    ownBounds.emplace(*ownMask);
+LogicalResult BackwardScores::addArguments() {
+  KernelFrame &frame = problem.kernelFrame();
+  if (lists)
+    lists->addArguments(frame);
+  return failure(llvm::any_of(programs(), [&](ModificationProgram *program) { return failed(program->addArguments(frame)); }));
 }
 
-/// Where queries are held a causal mask is the forward's and a window is a modification.
-void BackwardScores::findMasks() {
-  if (op.getKeyBlock()) {
-    lists.emplace(*op.getQueryBlock(), *op.getKeyBlock(), shape.kvTile, holdsKeys() ? ListsOf::Queries : ListsOf::Keys);
-    findOwnMask();
-  }
-  auto orientation = holdsKeys() ? Orientation::KeysInRows : Orientation::QueriesInRows;
-  auto add = [&](Operation *mask) {
-    masks.push_back(
-        std::make_unique<ModificationProgram>(mask, scoresType, orientation, hasOwnLengths()));
-  };
-  if (auto symbols = op.getMaskMods())
-    for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
-      add(SymbolTable::lookupNearestSymbolFrom(op, symbol));
-  attn::VisibilityAttr window = op.getKeyVisibility();
-  if ((!holdsKeys() || lists) && !window.isAll() && !window.isCausal()) {
-    OpBuilder atModule(op);
-    attn::MaskModOp mask =
-        createWindow(atModule, op.getLoc(), window.getLeft(), window.getRight());
-    add(mask);
-    mask.erase();
-    visibility = Visibility(attn::VisibilityAttr::get(op.getContext(), std::nullopt, std::nullopt),
-                            shape.waves * kWaveRows);
-  }
-  for (const auto &program : masks)
-    maskBounds.emplace_back(*program);
+void BackwardScores::bindArguments() {
+  const KernelFrame &frame = problem.kernelFrame();
+  if (lists)
+    lists->bindArguments(frame);
+  for (ModificationProgram *program : programs())
+    program->bindArguments(frame);
+  if (op.getDropout())
+    dropout.emplace(frame);
+}
+
+void BackwardScores::setAttributes(tile::KernelOp kernel, std::optional<int64_t> workgroups) {
+  // What gradients are written by would else take a quarter of the scalar registers of the loop.
+  kernel->setAttr("tile.late_arguments", builder.getUnitAttr());
+  if (isFused() || workgroups || (holdsKeys() && (lists || op.getDropout() || !programs().empty())))
+    kernel->setAttr("tile.turn_arguments", builder.getUnitAttr());
+  if (holdsKeys() && op.getDropout() && !programs().empty())
+    kernel->setAttr("tile.turn_scalars", builder.getUnitAttr());
+  if (workgroups)
+    kernel->setAttr(tile::kWorkgroupsAttr, builder.getI64IntegerAttr(*workgroups));
 }
 
 /// What the last positions are, for masks, and where the first scores stand.
@@ -112,20 +112,17 @@ void BackwardScores::preparePositions(Value query, Value key) {
   first = {batch, head, query, key};
   if (hasOwnLengths())
     first.seqQ = queries, first.seqKv = keys;
-  for (ModificationProgram *program : programs())
-    program->prepare(builder, first);
+  for (const ScoreProgram &score : scores)
+    for (ModificationProgram *program : {score.value.get(), score.derivative.get()})
+      if (program)
+        program->prepare(builder, first);
+  masks.prepare(builder, first);
   if (dropout)
     dropout->prepare(builder, q, batch, head);
-  Value behind = arith::AddIOp::create(builder, query, builder.constant(kWaveRows - 1));
-  for (MaskBounds &bounds : maskBounds) {
-    bounds.prepare(first);
-    if (!holdsKeys())
-      bounds.prepareCuts(builder, {query, arith::MinSIOp::create(builder, behind, lastQuery)});
-  }
-  if (!ownBounds)
+  if (holdsKeys())
     return;
-  ownBounds->prepare(first);
-  ownBounds->prepareCuts(builder, {query, arith::MinSIOp::create(builder, behind, lastQuery)});
+  Value behind = arith::AddIOp::create(builder, query, builder.constant(kWaveRows - 1));
+  masks.prepareCuts(builder, {query, arith::MinSIOp::create(builder, behind, lastQuery)});
 }
 
 /// Where the wave's scores of tile `t` stand.
@@ -156,36 +153,15 @@ Value BackwardScores::modified(Value raw, Value minusLogSum, const ScorePlace &h
   });
 }
 
-/// The exponents of tile `t` of queries, -inf where a query does not see a key or is not there.
-Value BackwardScores::maskQueries(Value scaled, Value t) {
-  auto mask = tile::MaskOp::create(builder, scaled, t, queryCount, diagonal, above);
-  if (isFused())
-    mask->setAttr(tile::kFoundInPlace, builder.getUnitAttr());
-  return mask;
-}
-
 /// The exponents of tile `t` of those that lists name, -inf where a query does not see a key or is not there.
 Value BackwardScores::hideListed(Value scaled, Value t, Listed listed) {
   ScorePlace here = placeOf(t);
-  if (holdsKeys()) {
-    if (!scores.empty())
-      scaled = maskQueries(scaled, t);
-    if (ownMask)
-      scaled = ownMask->hide(builder, scaled, ownMask->yielded(), Value(), here);
-    for (const auto &program : masks)
-      scaled = program->hide(builder, scaled, program->yielded(), listed.isPartial, here);
-    return scaled;
-  }
-  Value behind = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
-  if (ownBounds)
-    scaled = ownBounds->hide(builder, scaled, here, behind, Value());
-  else // In the block in which keys end all tiles ask.
-    scaled = ownMask->hide(builder, scaled, ownMask->yielded(), lists->isBehindWhole(builder, listed.block), here,
-                           /*rarely=*/true);
-  Value last = arith::MinSIOp::create(builder, behind, lastKey);
-  for (const MaskBounds &bounds : maskBounds)
-    scaled = bounds.hide(builder, scaled, here, last, listed.isPartial);
-  return scaled;
+  if (holdsKeys() && !scores.empty())
+    scaled = shown.mask(builder, scaled, t);
+  Value behind = holdsKeys() ? Value() : arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
+  scaled = masks.hideOwn(builder, scaled, here, behind, [&] { return lists->isBehindWhole(builder, listed.block); });
+  Value last = holdsKeys() ? Value() : arith::MinSIOp::create(builder, behind, lastKey);
+  return masks.hide(builder, scaled, here, last, listed.isPartial);
 }
 
 /// The exponents of the weights of tile `t`, -inf where a query does not see a key: masked last, when they are scaled
@@ -201,26 +177,25 @@ SmallVector<Value> BackwardScores::exponents(Value raw, Value minusLogSum, Value
   if (lists)
     scaled = hideListed(scaled, t, listed);
   else if (!holdsKeys())
-    scaled = visibility.mask(builder, scaled, t);
-  else if (above || diagonal || !scores.empty())
-    scaled = maskQueries(scaled, t);
+    scaled = masks.range.mask(builder, scaled, t);
+  else if (shown.areCut() || !scores.empty())
+    scaled = shown.mask(builder, scaled, t);
   auto results = [&]() -> SmallVector<Value> {
     if (slope)
       return {scaled, slope};
     return {scaled};
   };
-  if (masks.empty() || lists)
+  if (!masks.any() || lists)
     return results();
   ScorePlace here = placeOf(t);
-  Value last;
-  if (!holdsKeys()) {
-    Value behind = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
-    last = arith::MinSIOp::create(builder, behind, lastKey);
+  if (holdsKeys()) {
+    scaled = masks.hide(builder, scaled, here, Value(), Value());
+    return results();
   }
-  // Where queries pass, what would tell the tiles that are cut takes scalar registers that the loop does not have.
-  for (auto [program, bounds] : llvm::zip_equal(masks, maskBounds))
-    scaled = program->hide(builder, scaled, program->yielded(),
-                           holdsKeys() ? Value() : bounds.isCut(builder, here.key, last), here);
+  Value behind = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
+  Value last = arith::MinSIOp::create(builder, behind, lastKey);
+  for (auto [program, bounds] : llvm::zip_equal(masks.custom(), masks.bounds()))
+    scaled = program->hide(builder, scaled, program->yielded(), bounds.isCut(builder, here.key, last), here);
   return results();
 }
 

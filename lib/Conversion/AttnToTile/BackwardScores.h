@@ -7,14 +7,16 @@
 #include "BackwardFrame.h"
 #include "BlockLists.h"
 #include "Dropout.h"
-#include "MaskBounds.h"
-#include "ModificationProgram.h"
-#include "Visibility.h"
+#include "Masks.h"
+#include "ShownQueries.h"
 
 #include "Conversion/TileShape.h"
 #include "Target/Arch/ArchInfo.h"
 
 namespace hocket {
+
+/// Whether the part holds keys, so that queries pass.
+bool areKeysHeld(attn::BackwardOp op);
 
 class BackwardScores {
 protected:
@@ -25,9 +27,7 @@ protected:
     std::unique_ptr<ModificationProgram> value, derivative;
   };
 
-  bool holdsKeys() {
-    return op.getPart() != attn::BackwardPart::Dq && op.getPart() != attn::BackwardPart::Captured;
-  }
+  bool holdsKeys() { return areKeysHeld(op); }
   bool wantsFirst() { return op.getPart() != attn::BackwardPart::Dv; }
   bool wantsSecond() {
     return op.getPart() == attn::BackwardPart::DkDv || op.getPart() == attn::BackwardPart::Dv || isFused();
@@ -37,8 +37,12 @@ protected:
 
   // In front of the kernel.
   mlir::LogicalResult findScores();
-  void findMasks();
   llvm::SmallVector<ModificationProgram *> programs();
+  /// What lists and modifications take; and, of the kernel's arguments, that and what dropout takes.
+  mlir::LogicalResult addArguments();
+  void bindArguments();
+  /// How the arguments of a loop come to it, of which so many workgroups share a compute unit.
+  void setAttributes(tile::KernelOp kernel, std::optional<int64_t> workgroups);
 
   // In front of the loop: positions count from the first `query` and `key`.
   void preparePositions(mlir::Value query, mlir::Value key);
@@ -70,14 +74,9 @@ protected:
   mlir::Type element;
   tile::FragType scoresType;
   llvm::SmallVector<ScoreProgram> scores;
-  llvm::SmallVector<std::unique_ptr<ModificationProgram>> masks;
-  llvm::SmallVector<MaskBounds> maskBounds;
-  Visibility visibility; ///< where queries are held
+  Masks masks;
   std::optional<Dropout> dropout;
   std::optional<BlockLists> lists;
-  /// With lists: `mask`, or where keys end, where they pass: what hides in full blocks, too.
-  std::unique_ptr<ModificationProgram> ownMask;
-  std::optional<MaskBounds> ownBounds; ///< of the mask, where queries are held
   BackwardFrame problem;
 
   mlir::Value batch, head, kvHead, blockRow, row; ///< the first row of the workgroup and of the wave
@@ -85,13 +84,9 @@ protected:
   mlir::Value log2Scale;
   ScorePlace first; ///< where the wave's scores of tile 0 stand
   mlir::Value lastQuery, lastKey, noScores;
-  // Where queries pass: how many are visited, and, from the first on, from where on (up to where) a wave's first key is
-  // seen; null: from (to) any.
-  mlir::Value queryCount, above, diagonal;
+  ShownQueries shown; ///< where queries pass
 
 private:
-  mlir::Value maskQueries(mlir::Value scaled, mlir::Value t);
-  void findOwnMask();
   mlir::Value hideListed(mlir::Value scaled, mlir::Value t, Listed listed);
   mlir::Value modified(mlir::Value raw, mlir::Value minusLogSum, const ScorePlace &here, mlir::Value &slope);
 };

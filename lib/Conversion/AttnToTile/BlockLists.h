@@ -83,6 +83,8 @@ public:
     return {lists.lookUp(builder, mlir::arith::AddIOp::create(builder, t, builder.constant(int64_t(1))))};
   }
   void enter(mlir::ValueRange carried) override { block = carried.front(); }
+  /// The block that was entered.
+  mlir::Value ofTile() const { return block; }
   bool isListed() const override { return true; }
   mlir::Value countsMasks(ExpansionBuilder &builder, mlir::Value t) const override { return lists.isPartial(builder, t); }
   mlir::Value mayEnd(ExpansionBuilder &builder) const override { return lists.isBehindWhole(builder, block); }

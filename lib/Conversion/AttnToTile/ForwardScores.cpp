@@ -161,7 +161,8 @@ Value ForwardScores::modify(const TileVisit &visit, Value raw, Value t) {
       factor = Value();
     }
   if (visit.isListed()) {
-    scores = masks.hideOwn(builder, scores, here, loop.shape.kvTile, [&] { return visit.mayEnd(builder); });
+    Value last = arith::AddIOp::create(builder, here.key, builder.constant(loop.shape.kvTile - 1));
+    scores = masks.hideOwn(builder, scores, here, last, [&] { return visit.mayEnd(builder); });
     return masks.hide(builder, scores, here, extent.lastKey, visit.countsMasks(builder, t));
   }
   scores = masks.range.mask(builder, scores, number);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "ExpansionBuilder.h"
-#include "TileShape.h"
 
+#include "Conversion/TileShape.h"
 #include "Target/Arch/ArchInfo.h"
 
 namespace hocket {

@@ -94,17 +94,15 @@ SmallVector<KeyBounds> Masks::visibleQueries(ExpansionBuilder &builder, QueryRan
   return MaskBounds::visibleQueries(builder, all, keys, queries);
 }
 
-Value Masks::hideOwn(ExpansionBuilder &builder, Value hidden, const ScorePlace &here, int64_t kvTile,
+Value Masks::hideOwn(ExpansionBuilder &builder, Value hidden, const ScorePlace &here, Value last,
                      function_ref<Value()> mayEnd) const {
   if (options.keysHeld) {
     for (const auto &program : ofMask)
       hidden = program->hide(builder, hidden, program->yielded(), Value(), here);
     return hidden;
   }
-  for (const MaskBounds &bounds : maskBounds) {
-    Value last = arith::AddIOp::create(builder, here.key, builder.constant(kvTile - 1));
+  for (const MaskBounds &bounds : maskBounds)
     hidden = bounds.hide(builder, hidden, here, last, Value());
-  }
   // In the block in which keys end all tiles ask.
   return end ? end->hide(builder, hidden, end->yielded(), mayEnd(), here, /*rarely=*/true) : hidden;
 }

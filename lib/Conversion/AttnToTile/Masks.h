@@ -41,9 +41,9 @@ public:
   /// The same of queries that see one of `keys`.
   llvm::SmallVector<KeyBounds> visibleQueries(ExpansionBuilder &builder, QueryRange keys, QueryRange queries);
 
-  /// Where tiles come in any order: the scores `here`, hidden by `mask` and where keys end, which `mayEnd` (i1) in the
-  /// tile.
-  mlir::Value hideOwn(ExpansionBuilder &builder, mlir::Value scores, const ScorePlace &here, int64_t kvTile,
+  /// Where tiles come in any order: the scores `here` of keys up to `last`, whether they exist or not, hidden by `mask`
+  /// and where keys end, which `mayEnd` (i1) in the tile.
+  mlir::Value hideOwn(ExpansionBuilder &builder, mlir::Value scores, const ScorePlace &here, mlir::Value last,
                       llvm::function_ref<mlir::Value()> mayEnd) const;
   /// The scores `here` of keys up to `last`, hidden by `mask_mod`, which counts where `counts` (i1; null: it does).
   mlir::Value hide(ExpansionBuilder &builder, mlir::Value scores, const ScorePlace &here, mlir::Value last,

@@ -56,6 +56,11 @@ public:
   uint64_t addressOf(size_t at) const { return code[at].address; }
   llvm::ArrayRef<size_t> nextOf(size_t at) const { return nodes[at].next; }
   llvm::ArrayRef<size_t> previousOf(size_t at) const { return nodes[at].previous; }
+  /// Whether the step leads back because some lanes are left: LLVM repeats an access for each descriptor that lanes hold,
+  /// which is one where they hold the same.
+  bool repeatsForLanes(size_t from, size_t to) const {
+    return nodes[from].name.starts_with("S_CBRANCH_EXECNZ") && code[to].address <= code[from].address;
+  }
   static constexpr unsigned kNoLimit = 64;
 
   static constexpr size_t kNowhere = ~size_t(0);

@@ -177,8 +177,9 @@ unsigned CountedChecker::mostInFlight(size_t wait) {
     const Window window = open.back();
     open.pop_back();
     for (size_t before : flow.previousOf(window.at))
-      reach({before, window.left - flow.counts(before, CodeFlow::Vector),
-             window.loads + (flow.kindOf(before) == InstructionClass::LdsDma)});
+      if (!flow.repeatsForLanes(before, window.at))
+        reach({before, window.left - flow.counts(before, CodeFlow::Vector),
+               window.loads + (flow.kindOf(before) == InstructionClass::LdsDma)});
   }
   return inFlight[wait] = most;
 }
@@ -291,7 +292,9 @@ Status CountedChecker::walk(size_t at, Places places) {
     Places before = places;
     if (!step(at, places))
       return mismatch(at, before);
-    llvm::ArrayRef<size_t> next = flow.nextOf(at);
+    llvm::SmallVector<size_t, 2> next(flow.nextOf(at));
+    // More turns would do no harm: what is counted in front of them is older still.
+    llvm::erase_if(next, [&](size_t to) { return flow.repeatsForLanes(at, to); });
     if (next.size() != 1) {
       for (size_t way : next)
         work.emplace_back(way, places);

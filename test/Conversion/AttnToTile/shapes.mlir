@@ -1,4 +1,4 @@
-// Waves and keys of a tile follow from the head's dimensions where nobody says (AttnToTile/TileShape.h).
+// Waves and keys of a tile follow from the head's dimensions where nobody says (Conversion/TileShape.h).
 // RUN: hocket-opt %s --convert-attn-to-tile="schedule=s" | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @d128

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Stands in for hocket-run where a script reads its predictions: figures come from figures.csv in the working directory
 of the test (named by FIGURES), a line for each problem: problem,kernel,us,vgprs,sgprs,spills, with '+' between
-launches. A problem without a line is an error, as one that hocket-run does not read, and 'refused' as kernel a refusal.
+launches. Under variations times are 10 % shorter and longer, of the kernel that FIGURES_WORST names 20 % longer. A problem
+without a line is an error, as one that hocket-run does not read, and 'refused' as kernel a refusal.
 """
 import csv
 import json
@@ -24,7 +25,15 @@ def launches(line):
             for kernel, vgprs, sgprs, spills in zip(*parts, strict=True)]
 
 
-def bench(figures, options):
+def times(line, words):
+    us = float(line["us"])
+    varies = "--vary" in words or "--time-vary" in words
+    worst = 1.2 if line["kernel"] == os.environ.get("FIGURES_WORST") else 1.1
+    return {"us": us} | ({"best_us": 0.9 * us, "worst_us": worst * us} if varies else {})
+
+
+def bench(figures, words):
+    options = dict(zip(words, words[1:]))
     rows = []
     choice = options["--kernel"].split("=")[1]
     with open(options["--problems"], newline="") as stream:
@@ -36,7 +45,7 @@ def bench(figures, options):
             if line["kernel"] == "refused":
                 rows.append({"kernels": {"ledger": {"refused": "no kernel takes it"}}})
                 continue
-            rows.append({"kernels": {"ledger": {"us": float(line["us"]), "launches": launches(line)}}})
+            rows.append({"kernels": {"ledger": {**times(line, words), "launches": launches(line)}}})
     return {"rows": rows}
 
 
@@ -47,9 +56,10 @@ def main():
     if command == "kernel":
         problem = shlex.join([command, *words[:words.index("--device")]])
         [kernel] = launches(figures[problem])
-        report = {"kernel": {**kernel, "name": kernel["kernel"]}, "grid": {"us": float(figures[problem]["us"])}}
+        all_times = times(figures[problem], words)
+        report = {**all_times, "kernel": {**kernel, "name": kernel["kernel"]}, "grid": {"us": all_times["us"]}}
     else:
-        report = bench(figures, dict(zip(words, words[1:])))
+        report = bench(figures, words)
     print(json.dumps(report))
 
 

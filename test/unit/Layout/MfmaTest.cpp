@@ -101,7 +101,7 @@ TEST(Mfma, UnknownShapesAreRefusedByName) {
   EXPECT_EQ(a.error().kind, ErrorKind::Unsupported);
   EXPECT_EQ(a.error().message,
             "no layout for mfma 4x4x4 of 16 bits; known are 16x16 and 32x32 with "
-            "k a power of two and 8, 16 or 32 bits");
+            "k a power of two and 4, 6, 8, 16 or 32 bits");
   EXPECT_FALSE(mfmaAccumulator({32, 16, 8, 16}).ok());
   EXPECT_FALSE(mfmaOperandB({32, 32, 12, 16}).ok());
   EXPECT_FALSE(mfmaOperandB({32, 32, 0, 16}).ok());

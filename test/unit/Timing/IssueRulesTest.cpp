@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 using namespace hocket::sim;
 using namespace hocket::sim::test;
 
@@ -129,6 +131,19 @@ TEST(Issue, PriorityWins) { // 2.7
   bench.run();
   EXPECT_EQ(bench.issued(1)[4], 16u) << "as if alone";
   EXPECT_EQ(bench.issued(0)[1], 20u);
+}
+
+TEST(Issue, RotationGivesWavesTurns) { // a variation: no source says which wave goes first
+  auto last = [](double rotation) {
+    UnitBench bench;
+    bench.parameters.issueRotation = rotation;
+    for (unsigned wave = 0; wave != 3; ++wave)
+      bench.addWave(repeat(4, add));
+    bench.run();
+    return std::array{bench.issued(0).back(), bench.issued(1).back(), bench.issued(2).back()};
+  };
+  EXPECT_EQ(last(0), (std::array<uint64_t, 3>{12, 28, 44})) << "the oldest first";
+  EXPECT_EQ(last(1), (std::array<uint64_t, 3>{36, 40, 44})) << "in turns";
 }
 
 TEST(Internal, Nops) { // 2.7: N + 1 wait states

@@ -51,6 +51,16 @@ TEST(TimeParameters, SwitchesAreOnOrOff) {
   EXPECT_TRUE(p.set("packed.f32_beneath_mfma=1").ok());
 }
 
+TEST(TimeParameters, VariationsAreOtherValuesWithASource) {
+  ASSERT_GT(timeVariations().size(), 10u);
+  for (const TimeVariation &variation : timeVariations()) {
+    TimeParameters changed;
+    EXPECT_TRUE(changed.set(assignmentOf(variation)).ok()) << assignmentOf(variation);
+    EXPECT_FALSE(changed == TimeParameters()) << assignmentOf(variation) << " is what the table has";
+    EXPECT_FALSE(variation.source.empty()) << variation.key;
+  }
+}
+
 TEST(TimeParameters, EveryOneHasASourceAndAConfidence) {
   for (const TimeParameterInfo &info : timeParameterTable()) {
     EXPECT_FALSE(info.source.empty()) << info.key;

@@ -144,3 +144,16 @@ TEST(CountedAccesses, StandInTheOrderInWhichTheyWereCounted) {
   EXPECT_TRUE(check(kLoad + two + kLoad + two + end, plan).ok());
   EXPECT_FALSE(check(kLoad + kLoad + two + two + end, plan).ok());
 }
+
+// A descriptor that LLVM does not know to be the same in all lanes: the load stands in a loop over those that differ.
+TEST(CountedAccesses, AreCountedOnceWhereLlvmRepeatsThemForLanes) {
+  auto forLanes = [](const std::string &load) {
+    static int loops = 0;
+    const std::string label = "lanes" + std::to_string(loops++);
+    return label + ":\nv_readfirstlane_b32 s0, v4\nv_cmp_eq_u32_e32 vcc, s0, v4\ns_and_saveexec_b64 vcc, vcc\n" + load +
+           "s_xor_b64 exec, exec, vcc\ns_cbranch_execnz " + label + "\n";
+  };
+  EXPECT_TRUE(check(loop(kLoad + kLoad + forLanes(kLoadToLds) + forLanes(kLoadToLds)), loopPlan()).ok());
+  EXPECT_FALSE(check(loop(kLoad + kLoad + forLanes(kLoadToLds)), loopPlan()).ok());
+  EXPECT_FALSE(check(loop(kLoad + forLanes(kLoadToLds) + kLoadToLds), loopPlan()).ok());
+}
