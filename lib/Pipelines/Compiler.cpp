@@ -554,7 +554,10 @@ Status Compiler::checkCodeObject() {
   hsaco::Spills allowed = options.allowSpills      ? hsaco::Spills::Any
                           : options.scalarsInLanes ? hsaco::Spills::ToRegisters
                                                    : hsaco::Spills::None;
-  if (Status status = hsaco::checkSpills(*report, allowed); !status)
+  hsaco::SharedUnits shared;
+  for (const KernelTiles &kernel : tiles)
+    shared[kernel.kernel] = kernel.workgroups;
+  if (Status status = hsaco::checkSpills(*report, allowed, shared); !status)
     return status;
   if (Status status = hocket::amdgpu::checkHazards(bytes, name); !status)
     return status;

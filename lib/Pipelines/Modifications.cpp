@@ -4,6 +4,7 @@
 #include "Attn/IR/Attn.h"
 #include "Hardening/RecursionCheck.h"
 #include "IR/ElementTypes.h"
+#include "Tile/IR/RegionOps.h"
 #include "hocket/Manifest/Expression.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,6 +46,17 @@ static Status readRules(FunctionOpInterface op, const std::string &who, Modifica
   return Status::success();
 }
 
+/// Whether kernels can compute every op of the region: what they cannot is an error here, where it is written, and not in
+/// the description of the kernel that it becomes part of. The diagnostics say which.
+static bool isComputable(FunctionOpInterface op) {
+  return !op.getFunctionBody()
+              .walk([](Operation *inner) {
+                bool isOwn = isa<attn::ReadOp, scf::IfOp>(inner) || inner->hasTrait<OpTrait::IsTerminator>();
+                return isOwn || succeeded(tile::verifyElementOp(inner)) ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
 static Result<Modification> read(FunctionOpInterface op) {
   Modification result;
   result.name = op.getName().str();
@@ -83,11 +95,15 @@ Result<std::vector<Modification>> hocket::parseModifications(std::string_view te
   if (Status status = checkRecursion(text, name, Language::Mlir); !status.ok())
     return status.error();
   MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
   context.loadDialect<attn::AttnDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect>();
   std::string messages;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     llvm::raw_string_ostream stream(messages);
-    stream << (messages.empty() ? "" : "\n") << diagnostic.getLocation() << ": " << diagnostic;
+    stream << (messages.empty() ? "" : "\n");
+    if (auto place = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
+      stream << place.getFilename().getValue() << ':' << place.getLine() << ':' << place.getColumn() << ": ";
+    stream << diagnostic;
     return success();
   });
   OwningOpRef<ModuleOp> module =
@@ -103,6 +119,8 @@ Result<std::vector<Modification>> hocket::parseModifications(std::string_view te
       return invalidInput("'" + std::string(name) + "' has an '" +
                           op.getName().getStringRef().str() +
                           "'; modifications are 'attn.score_mod' and 'attn.mask_mod'");
+    if (!isComputable(cast<FunctionOpInterface>(op)))
+      return invalidInput("modification '" + std::string(name) + "' cannot be computed: " + messages);
     Result<Modification> modification = read(cast<FunctionOpInterface>(op));
     if (!modification.ok())
       return modification.error();

@@ -12,6 +12,8 @@ KernelTiles hocket::readTiles(tile::KernelOp kernel) {
   KernelTiles tiles;
   tiles.kernel = kernel.getSymName().str();
   tiles.waves = kernel.getWaves();
+  if (auto workgroups = kernel->getAttrOfType<IntegerAttr>(tile::kWorkgroupsAttr))
+    tiles.workgroups = workgroups.getInt();
   for (Operation &op : kernel.getBody().front()) {
     auto rows = dyn_cast<tile::BlockIdOp>(op);
     auto block = dyn_cast<tile::BlockTileOp>(op);

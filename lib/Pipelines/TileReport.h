@@ -21,6 +21,7 @@ struct KernelTiles {
   std::string kernel;
   int64_t blockRows = 0, blockColumns = 0; ///< of a workgroup; 0: the kernel does not say
   int64_t waves = 0;
+  int64_t workgroups = 1; ///< that are to share a compute unit
   std::vector<Ring> rings;
   std::vector<std::string> schedules; ///< of its loops, in order
   std::string note;                   ///< what the expansion made of the schedule's wishes

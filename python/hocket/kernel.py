@@ -72,7 +72,7 @@ class Check:
 
 
 class Prediction:
-    """Predicted times. A prediction by the cycle model, not a measurement: docs/Simulator.md."""
+    """Predicted times. A prediction by the cycle model, not a measurement: docs/Predictions.md."""
 
     def __init__(self, outcome):
         #: Of the whole launch.

@@ -43,8 +43,6 @@ Result<BackwardOptions> run::readBackwardOptions(const Options &options) {
 
 Result<std::shared_ptr<const BackwardPlan>> run::makeBackwardPlan(const Options &options,
                                                                   const BackwardProblem &problem) {
-  if (wantsExplanation(options))
-    return invalidInput("--explain runs nothing and has no effect here; leave it out, or use 'hocket-run fmha-bwd'");
   Result<ToolPlanner> planner = ToolPlanner::make({}, {architecture(options)});
   if (!planner.ok())
     return planner.error();

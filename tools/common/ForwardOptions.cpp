@@ -35,10 +35,10 @@ static constexpr PageOptionIds pageOptions{OPT_page_size, OPT_page_layout, OPT_p
 
 Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRef summary,
                                                         llvm::ArrayRef<const char *> args,
-                                                        ExtraOptions extra) {
+                                                        unsigned groups) {
   static SubcommandTable table;
   CommandLine command{name.str(), "--seq-q N [options]", summary.str(), &table,
-                      OPT_INPUT,  OPT_UNKNOWN,           OPT_help,      visibilityOf(extra)};
+                      OPT_INPUT,  OPT_UNKNOWN,           OPT_help,      groups};
   Result<Options> options = Options::parse(command, args);
   if (!options.ok())
     return options.error();
@@ -416,28 +416,6 @@ Result<ListMaking> run::readListMaking(const Options &options) {
   return ListMaking{*seed, options.string(OPT_block_mask), options.string(OPT_arch)};
 }
 
-Status run::checkListedOptions(const Options &options) {
-  for (auto [id, name] :
-       {std::pair(OPT_kernel, "kernel"), std::pair(OPT_bundle, "bundle"), std::pair(OPT_code_object, "code-object"),
-        std::pair(OPT_manifest, "manifest"), std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
-        std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_workgroups, "workgroups"),
-        std::pair(OPT_block_order, "block-order"), std::pair(OPT_group_rows, "group-rows"),
-        std::pair(OPT_device, "device")})
-    if (options.has(id))
-      return invalidInput("--" + std::string(name) +
-                          " says what a problem runs on, which the command says for all lines of the list; leave it out");
-  for (auto [id, name] :
-       {std::pair(OPT_explain, "explain"), std::pair(OPT_texts, "texts"), std::pair(OPT_save, "save"),
-        std::pair(OPT_json, "json"), std::pair(OPT_time, "time"), std::pair(OPT_trace, "trace"),
-        std::pair(OPT_picture, "picture"), std::pair(OPT_time_grid, "time-grid"),
-        std::pair(OPT_time_param, "time-param"), std::pair(OPT_time_workgroup, "time-workgroup"),
-        std::pair(OPT_time_vary, "time-vary"), std::pair(OPT_check, "check"), std::pair(OPT_data, "data"), std::pair(OPT_no_verify, "no-verify")})
-    if (options.has(id))
-      return invalidInput("--" + std::string(name) +
-                          " is of one run and has no effect on a problem in a list; leave it out");
-  return Status::success();
-}
-
 Result<std::optional<CompileOptions>> run::readCompileOptions(const Options &options) {
   CompileOptions result;
   if (options.has(OPT_schedule))
@@ -484,56 +462,16 @@ static Status checkKernelOptions(const Options &options) {
   return Status::success();
 }
 
-Status run::checkCompareOptions(const Options &options) {
-  for (auto [id, name] :
-       {std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
-        std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_workgroups, "workgroups"),
-        std::pair(OPT_block_order, "block-order"),
-        std::pair(OPT_group_rows, "group-rows"),
-        std::pair(OPT_kernel, "kernel"), std::pair(OPT_code_object, "code-object"),
-        std::pair(OPT_manifest, "manifest")})
-    if (options.has(id))
-      return invalidInput("--" + std::string(name) +
-                          " has no effect on 'compare', whose two kernels are named in front of "
-                          "its options; leave it out");
-  for (auto [id, name] : {std::pair(OPT_explain, "explain"), std::pair(OPT_texts, "texts"), std::pair(OPT_save, "save"), std::pair(OPT_trace, "trace"),
-                          std::pair(OPT_picture, "picture")})
-    if (options.has(id))
-      return invalidInput("--" + std::string(name) +
-                          " is of one kernel and 'compare' has two; use 'hocket-run fmha-fwd' "
-                          "with each of them");
-  return Status::success();
-}
-
-Status run::checkExplainOptions(const Options &options) {
-  for (auto [id, name] :
-       {std::pair(OPT_kernel, "kernel"), std::pair(OPT_code_object, "code-object"), std::pair(OPT_manifest, "manifest"),
-        std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"), std::pair(OPT_kv_tile, "kv-tile"),
-        std::pair(OPT_workgroups, "workgroups"), std::pair(OPT_block_order, "block-order"),
-        std::pair(OPT_group_rows, "group-rows")})
-    if (options.has(id))
-      return invalidInput("--explain says what is chosen, and --" + std::string(name) +
-                          " says what runs; leave one of them out");
-  for (auto [id, name] : {std::pair(OPT_texts, "texts"), std::pair(OPT_save, "save")})
-    if (options.has(id))
-      return invalidInput("--explain runs nothing and makes no files for --" + std::string(name) +
-                          "; leave one of them out");
-  return Status::success();
+Status run::checkOptions(const Options &options, StringRef where) {
+  Status status = checkKernelOptions(options);
+  return status.ok() ? options.refuseUnread(where) : status;
 }
 
 Status run::checkBackwardOptions(const Options &options) {
-  for (auto [id, name] :
-       {std::pair(OPT_want_lse, "lse"),
-        std::pair(OPT_num_splits, "num-splits"), std::pair(OPT_bundle, "bundle"),
-        std::pair(OPT_waves, "waves"), std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_workgroups, "workgroups"),
-        std::pair(OPT_block_order, "block-order"), std::pair(OPT_group_rows, "group-rows"),
-        std::pair(OPT_texts, "texts"), std::pair(OPT_code_object, "code-object"), std::pair(OPT_manifest, "manifest")})
-    if (options.has(id))
-      return invalidInput("--" + std::string(name) +
-                          " is of forwards and has no effect on 'fmha-bwd'; leave it out");
-  if (options.has(OPT_kernel) && options.has(OPT_schedule))
-    return invalidInput("--kernel and --schedule both say which kernels run; give one of them");
-  return Status::success();
+  return options.has(OPT_want_lse)
+             ? Status(invalidInput("option '--lse' has no effect on '" + options.name() +
+                                   "', which needs the log-sum-exp in any case; leave it out"))
+             : Status::success();
 }
 
 std::vector<std::string> run::gradientNames(const Options &options) {
@@ -615,12 +553,12 @@ std::string run::textDirectory(const Options &options) { return options.string(O
 
 bool run::wantsExplanation(const Options &options) { return options.has(OPT_explain); }
 
-Result<size_t> run::launchNumber(const Options &options, size_t fallback) {
+Result<std::optional<size_t>> run::launchNumber(const Options &options) {
   constexpr int64_t kMaxLaunches = 64;
-  Result<int64_t> number = options.integer(OPT_launch, static_cast<int64_t>(fallback) + 1, 1, kMaxLaunches);
+  Result<int64_t> number = options.integer(OPT_launch, 1, 1, kMaxLaunches);
   if (!number.ok())
     return number.error();
-  return static_cast<size_t>(*number - 1);
+  return options.has(OPT_launch) ? std::optional(static_cast<size_t>(*number - 1)) : std::nullopt;
 }
 
 Result<MutantChoice> run::mutantChoice(const Options &options) {

@@ -14,11 +14,10 @@
 
 namespace hocket::run {
 
-/// Parses `args` for the subcommand `name`; `summary` heads its --help. An empty result: help was
-/// asked for and printed.
+/// Parses `args` for the subcommand `name`, which has these groups of options; `summary` heads its --help. An empty
+/// result: help was asked for and printed.
 Result<std::optional<Options>> parseForwardOptions(llvm::StringRef name, llvm::StringRef summary,
-                                                   llvm::ArrayRef<const char *> args,
-                                                   ExtraOptions extra = {});
+                                                   llvm::ArrayRef<const char *> args, unsigned groups);
 
 /// The problem, complete with defaults and validated.
 Result<attention::ForwardProblem> readProblem(const Options &options);
@@ -26,9 +25,6 @@ Result<attention::ForwardProblem> readProblem(const Options &options);
 Result<attention::ForwardOptions> readForwardOptions(const Options &options);
 /// How lists of blocks are made for a problem that is only timed.
 Result<ListMaking> readListMaking(const Options &options);
-/// Refuses options of a problem in a list that say which kernel runs, or what is made of its run: `bench` names kernels
-/// itself.
-Status checkListedOptions(const Options &options);
 /// The plan to run: of a kernel that is read from --code-object and --manifest, compiled as --schedule and its like
 /// say, named by --kernel, or chosen by the registry.
 /// `computeUnits` of the device, for split KV: 0 are those of the whole chip.
@@ -36,9 +32,11 @@ Result<ForwardPlanPointer> makeForwardPlan(const Options &options, const attenti
                                            unsigned computeUnits = 0);
 /// The options that decide how a kernel is compiled; nothing if none is there.
 Result<std::optional<CompileOptions>> readCompileOptions(const Options &options);
-/// Refuses options that say which kernel to run, or that ask for what is made of one kernel alone,
-/// for 'compare', whose kernels are named in front of its options.
-Status checkCompareOptions(const Options &options);
+/// Refuses options that say in different ways which kernel to take, and those that nothing has read: call it before
+/// `makeForwardPlan`, and when all others are read. `where` as in `refuseUnread`.
+Status checkOptions(const Options &options, llvm::StringRef where = {});
+/// Refuses what a backward has no choice of.
+Status checkBackwardOptions(const Options &options);
 /// The names of '--gradients'.
 std::vector<std::string> gradientNames(const Options &options);
 /// --accumulate and --deterministic.
@@ -46,10 +44,6 @@ Result<attention::Accumulation> accumulation(const Options &options);
 bool isDeterministic(const Options &options);
 /// Of --transposed-lists.
 bool givesTransposedLists(const Options &options);
-/// Refuses options that say what runs, or what is made of it, for '--explain'.
-Status checkExplainOptions(const Options &options);
-/// Refuses options that say how a forward is computed, for 'fmha-bwd'.
-Status checkBackwardOptions(const Options &options);
 /// --schedule; empty if it is not there.
 std::string scheduleName(const Options &options);
 /// --kernel, empty if it is left out.
@@ -64,8 +58,8 @@ std::string textDirectory(const Options &options);
 bool wantsExplanation(const Options &options);
 /// --time and its companions; `always`: as if --time were given.
 Result<TimeRequest> readTimeRequest(const Options &options, bool always = false);
-/// --launch, counted from 0; without it `fallback`.
-Result<size_t> launchNumber(const Options &options, size_t fallback = 0);
+/// --launch, counted from 0; nothing without it.
+Result<std::optional<size_t>> launchNumber(const Options &options);
 Result<MutantChoice> mutantChoice(const Options &options);
 /// --arch.
 std::string architecture(const Options &options);

@@ -87,11 +87,13 @@ static Result<GemmRequest> read(const Options &options) {
   Result<attention::CompiledKernel> kernel = readKernel(*file, options.string(OPT_manifest));
   if (!kernel.ok())
     return kernel.error();
+  request.device = options.string(OPT_device, "auto");
+  request.json = options.string(OPT_json);
+  if (Status status = options.refuseUnread(); !status.ok())
+    return status.error();
   request.kernel = *std::move(kernel);
   request.problem = *std::move(problem);
   request.options = *std::move(gemmOptions);
-  request.device = options.string(OPT_device, "auto");
-  request.json = options.string(OPT_json);
   request.mutants = *std::move(mutants);
   request.time = *std::move(time);
   return std::move(request);
@@ -99,12 +101,12 @@ static Result<GemmRequest> read(const Options &options) {
 
 Result<std::optional<GemmRequest>> run::parseGemmRequest(StringRef name, StringRef summary,
                                                          llvm::ArrayRef<const char *> args,
-                                                         ExtraOptions extra) {
+                                                         unsigned groups) {
   static SubcommandTable table;
   CommandLine command{name.str(),    "--m M --n N --k K --manifest FILE [options] FILE",
                       summary.str(), &table,
                       OPT_INPUT,     OPT_UNKNOWN,
-                      OPT_help,      visibilityOf(extra)};
+                      OPT_help,      groups};
   Result<Options> options = Options::parse(command, args);
   if (!options.ok())
     return options.error();

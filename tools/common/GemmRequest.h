@@ -21,10 +21,10 @@ struct GemmRequest {
   TimeRequest time;
 };
 
-/// Parses `args` for the subcommand `name`; `summary` heads its --help. An empty result: help was
-/// asked for and printed.
+/// Parses `args` for the subcommand `name`, which has these groups of options; `summary` heads its --help. An empty
+/// result: help was asked for and printed.
 Result<std::optional<GemmRequest>> parseGemmRequest(llvm::StringRef name, llvm::StringRef summary,
                                                     llvm::ArrayRef<const char *> args,
-                                                    ExtraOptions extra = {});
+                                                    unsigned groups);
 
 } // namespace hocket::run

@@ -8,8 +8,16 @@
 
 namespace {
 using hocket::run::BackwardVis;
+using hocket::run::CompileVis;
+using hocket::run::FilesVis;
+using hocket::run::ForwardVis;
+using hocket::run::KernelVis;
 using hocket::run::LaunchVis;
 using hocket::run::MutateVis;
+using hocket::run::RunVis;
+using hocket::run::TextsVis;
+using hocket::run::TimedVis;
+using hocket::run::TimeVis;
 using llvm::opt::DefaultVis; // the generated tables name it bare, and this:
 
 enum OptionId {

@@ -22,33 +22,32 @@ static Error usageError(const CommandLine &command, const std::string &what) {
   return invalidInput(what + "; see '" + programName.str() + " " + command.name + " --help'");
 }
 
-llvm::opt::Visibility run::visibilityOf(ExtraOptions extra) {
-  unsigned mask = llvm::opt::DefaultVis;
-  if (extra.ofMutate)
-    mask |= MutateVis;
-  if (extra.ofBackward)
-    mask |= BackwardVis;
-  if (extra.ofLaunches)
-    mask |= LaunchVis;
-  return llvm::opt::Visibility(mask);
+/// What to say of the option `spelling`, which `command` does not have.
+static Error unknownOption(const CommandLine &command, const std::string &spelling) {
+  // Others that share the table may have it.
+  unsigned index = 0, count = 0;
+  const char *text = spelling.c_str();
+  llvm::opt::InputArgList elsewhere = command.table->ParseArgs(text, index, count, llvm::opt::Visibility(~0u));
+  if (!elsewhere.hasArg(command.unknownId))
+    return usageError(command, "option '" + StringRef(spelling).split('=').first.str() + "' has no effect on '" +
+                                   command.name + "'; leave it out");
+  std::string nearest, hint;
+  if (command.table->findNearest(spelling, nearest, command.visibility()) <= 2)
+    hint = ", did you mean '" + nearest + "'?";
+  return usageError(command, "unknown option '" + spelling + "'" + hint);
 }
 
 Result<Options> Options::parse(const CommandLine &command, llvm::ArrayRef<const char *> args) {
   unsigned missingIndex = 0, missingCount = 0;
   Options options(command,
-                  command.table->ParseArgs(args, missingIndex, missingCount, command.visibility));
+                  command.table->ParseArgs(args, missingIndex, missingCount, command.visibility()));
   options.help = options.has(command.helpId);
   if (options.help)
     return options;
   if (missingCount != 0)
     return usageError(command, "option '" + std::string(args[missingIndex]) + "' needs a value");
-  if (const Arg *unknown = options.list.getLastArg(command.unknownId)) {
-    std::string spelling = unknown->getAsString(options.list), nearest;
-    std::string hint;
-    if (command.table->findNearest(spelling, nearest, command.visibility) <= 2)
-      hint = ", did you mean '" + nearest + "'?";
-    return usageError(command, "unknown option '" + spelling + "'" + hint);
-  }
+  if (const Arg *unknown = options.list.getLastArg(command.unknownId))
+    return unknownOption(command, unknown->getAsString(options.list));
   // What takes minutes should not end with a file that cannot be written.
   WrittenFiles written;
   for (const Arg *arg : options.list) {
@@ -66,10 +65,11 @@ Result<Options> Options::parse(const CommandLine &command, llvm::ArrayRef<const 
 void Options::printHelp() const {
   std::string usage = (programName + " " + command.name + " " + command.usage).str();
   command.table->printHelp(llvm::outs(), usage.c_str(), command.title.c_str(),
-                           /*ShowHidden=*/false, /*ShowAllAliases=*/false, command.visibility);
+                           /*ShowHidden=*/false, /*ShowAllAliases=*/false, command.visibility());
 }
 
 std::string Options::string(unsigned id, StringRef fallback) const {
+  wasRead(id);
   return list.getLastArgValue(id, fallback).str();
 }
 
@@ -79,6 +79,7 @@ Error Options::badValue(unsigned id, StringRef value, const std::string &wanted)
 }
 
 Result<int64_t> Options::integer(unsigned id, int64_t fallback, int64_t low, int64_t high) const {
+  wasRead(id);
   const Arg *arg = list.getLastArg(id);
   if (!arg)
     return fallback;
@@ -91,6 +92,7 @@ Result<int64_t> Options::integer(unsigned id, int64_t fallback, int64_t low, int
 }
 
 Result<uint64_t> Options::seed(unsigned id) const {
+  wasRead(id);
   const Arg *arg = list.getLastArg(id);
   uint64_t value = 0;
   if (arg && StringRef(arg->getValue()).getAsInteger(0, value))
@@ -99,6 +101,7 @@ Result<uint64_t> Options::seed(unsigned id) const {
 }
 
 Result<double> Options::real(unsigned id) const {
+  wasRead(id);
   StringRef text = list.getLastArgValue(id);
   double value;
   if (text.getAsDouble(value) || !std::isfinite(value))
@@ -107,6 +110,7 @@ Result<double> Options::real(unsigned id) const {
 }
 
 Result<runtime::Dim3> Options::dim3(unsigned id) const {
+  wasRead(id);
   const Arg *arg = list.getLastArg(id);
   if (!arg)
     return missing(id);
@@ -135,6 +139,18 @@ Result<std::string> Options::onlyInput(StringRef what) const {
 Error Options::missing(unsigned id) const {
   return usageError(command,
                     "option '" + command.table->getOptionPrefixedName(id).str() + "' is missing");
+}
+
+Status Options::refuseUnread(StringRef where, const Options *others) const {
+  for (const Arg *arg : list) {
+    llvm::opt::Option option = arg->getOption().getUnaliasedOption();
+    unsigned id = option.getID();
+    bool isUsed = read->contains(id) || llvm::is_contained({command.inputId, command.unknownId, command.helpId}, id);
+    if (!isUsed && !(others && others->list.hasArg(id) && list.getAllArgValues(id) == others->list.getAllArgValues(id)))
+      return usageError(command, "option '" + option.getPrefixedName().str() + "' has no effect on '" +
+                                     (where.empty() ? command.name : where.str()) + "'; leave it out");
+  }
+  return Status::success();
 }
 
 Status Options::noInputs() const {

@@ -14,7 +14,9 @@
 #include "llvm/Option/OptTable.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace hocket::run {
@@ -26,21 +28,20 @@ struct CommandLine {
   std::string title;                ///< one sentence for --help
   const llvm::opt::OptTable *table; ///< outlives the options that are parsed with it
   unsigned inputId, unknownId, helpId;
-  /// Which options there are, where subcommands share a table.
-  llvm::opt::Visibility visibility = {};
+  /// Groups of options that it has, where subcommands share a table.
+  unsigned groups = 0;
+  /// All of them.
+  llvm::opt::Visibility visibility() const { return llvm::opt::Visibility(llvm::opt::DefaultVis | groups); }
 };
 
-/// Visibility of the options that only `mutate` has, only backwards, and only what looks at one of several launches, in
-/// the tables that they share with others.
-inline constexpr unsigned MutateVis = 1 << 1, BackwardVis = 1 << 2, LaunchVis = 1 << 3;
-/// Which options there are beside those of all subcommands that share a table: `mutate fmha-bwd` has all kinds.
-struct ExtraOptions {
-  bool ofMutate = false, ofBackward = false, ofLaunches = false;
-};
-llvm::opt::Visibility visibilityOf(ExtraOptions extra);
+/// Groups of options in the tables that subcommands share. A subcommand has the options without a group, and those of
+/// the groups that it names; Common.td says what each group is.
+inline constexpr unsigned MutateVis = 1 << 1, BackwardVis = 1 << 2, LaunchVis = 1 << 3, ForwardVis = 1 << 4,
+                          KernelVis = 1 << 5, CompileVis = 1 << 6, FilesVis = 1 << 7, TextsVis = 1 << 8, RunVis = 1 << 9,
+                          TimeVis = 1 << 10, TimedVis = 1 << 11;
 
 /// Options and positional arguments after parsing. Wraps InputArgList with checked conversions
-/// whose errors name the option.
+/// whose errors name the option, and remembers which options were asked for: what a subcommand takes is what it reads.
 class Options {
 public:
   /// Parses `args` (without program and subcommand). InvalidInput for an unknown option (with the
@@ -52,9 +53,9 @@ public:
   const std::string &name() const { return command.name; }
   void printHelp() const;
 
-  bool has(unsigned id) const { return list.hasArg(id); }
+  bool has(unsigned id) const { return wasRead(id), list.hasArg(id); }
   std::string string(unsigned id, llvm::StringRef fallback = {}) const;
-  std::vector<std::string> strings(unsigned id) const { return list.getAllArgValues(id); }
+  std::vector<std::string> strings(unsigned id) const { return wasRead(id), list.getAllArgValues(id); }
   /// An integer in [low, high].
   Result<int64_t> integer(unsigned id, int64_t fallback, int64_t low, int64_t high) const;
   Result<uint64_t> seed(unsigned id) const;
@@ -66,15 +67,21 @@ public:
   Status noInputs() const;
   /// What to say where an option is needed and was not given.
   Error missing(unsigned id) const;
+  /// Refuses an option that was given and that nothing has asked for. Call it when all options are read and before the
+  /// work begins; `where` names what the option has no effect on, by default the subcommand. With `others`, which count
+  /// for these too, one that they say with the same words is theirs.
+  Status refuseUnread(llvm::StringRef where = {}, const Options *others = nullptr) const;
 
 private:
   Options(CommandLine command, llvm::opt::InputArgList list)
       : command(std::move(command)), list(std::move(list)) {}
   Error badValue(unsigned id, llvm::StringRef value, const std::string &wanted) const;
+  void wasRead(unsigned id) const { read->insert(id); }
 
   CommandLine command;
   llvm::opt::InputArgList list;
   bool help = false;
+  std::shared_ptr<std::set<unsigned>> read = std::make_shared<std::set<unsigned>>();
 };
 
 /// Parses the options of a subcommand and does its `work` with them, or prints the help that they

@@ -59,13 +59,11 @@ static Status readOptions(StringRef text, bool isBackward, PublishedRow &row) {
   llvm::SmallVector<const char *> words;
   llvm::cl::TokenizeGNUCommandLine(text, saver, words);
   Result<std::optional<Options>> options =
-      parseForwardOptions(isBackward ? "fmha-bwd" : "fmha-fwd", "", words, {.ofBackward = isBackward});
+      parseForwardOptions(isBackward ? "fmha-bwd" : "fmha-fwd", "", words, isBackward ? BackwardVis : ForwardVis);
   if (!options.ok())
     return options.error();
   if (!*options)
     return invalidInput("'--help' is no problem");
-  if (Status status = checkListedOptions(**options); !status.ok())
-    return status;
   Result<ListMaking> making = readListMaking(**options);
   if (!making.ok())
     return making.error();
@@ -75,13 +73,13 @@ static Status readOptions(StringRef text, bool isBackward, PublishedRow &row) {
     if (!backward.ok())
       return backward.error();
     row.problem = *std::move(backward);
-    return Status::success();
+    return (*options)->refuseUnread("a problem of a list");
   }
   Result<attention::ForwardProblem> forward = readProblem(**options);
   if (!forward.ok())
     return forward.error();
   row.problem = *std::move(forward);
-  return Status::success();
+  return (*options)->refuseUnread("a problem of a list");
 }
 
 namespace {

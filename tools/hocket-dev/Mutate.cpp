@@ -390,8 +390,30 @@ static std::vector<std::vector<std::string>> splitProblems(llvm::ArrayRef<const 
   return problems;
 }
 
+/// What options have no effect on that say which kernel is mutated.
+static constexpr StringRef kFurther = "a further --problem";
 static constexpr StringRef kTitle =
     "Puts small faults into a kernel, runs each mutant checked and says what is found";
+
+/// What one run of `mutate` has once, though each problem's options could say it.
+struct SaidOnce {
+  verify::RunOptions run;
+  MutantChoice mutants;
+  std::string json;
+};
+
+/// Refuses of a further problem what only the first one's options, or those in front of it, can say.
+static Status checkFurther(const SaidOnce &first, const SaidOnce &further) {
+  for (auto [isSame, name] : {std::pair(first.run.seed == further.run.seed, "seed"),
+                              {first.run.interleavings == further.run.interleavings, "interleavings"},
+                              {first.mutants.count == further.mutants.count, "count"},
+                              {first.mutants.kind == further.mutants.kind, "kind"},
+                              {first.json == further.json, "json"}})
+    if (!isSame)
+      return invalidInput("--" + std::string(name) +
+                          " is said once, for all problems; give it in front of the first '--problem'");
+  return Status::success();
+}
 
 /// Attention forwards: the first problem's options say all that is not the problem's own.
 static Result<std::optional<MutationRequest>>
@@ -406,9 +428,12 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
   ForwardOptions base;
   std::vector<PlannedLaunch> launches; // one, or two of split KV
   size_t mutated = 0;                  // which of them is
+  std::optional<Options> first;
+  std::optional<SaidOnce> once;
   for (const std::vector<const char *> &args : problems) {
     Result<std::optional<Options>> options =
-        parseForwardOptions("mutate", kTitle, args, {.ofMutate = true, .ofLaunches = true});
+        parseForwardOptions("mutate", kTitle, args,
+                            ForwardVis | KernelVis | CompileVis | MutateVis | LaunchVis);
     if (!options.ok())
       return options.error();
     if (!*options)
@@ -419,24 +444,34 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
     Result<ForwardOptions> own = readForwardOptions(**options);
     if (!own.ok())
       return own.error();
+    Result<MutantChoice> mutants = mutantChoice(**options);
+    if (!mutants.ok())
+      return mutants.error();
+    SaidOnce said{*own, *mutants, jsonPath(**options)};
     trials.push_back({*problem, own->data, own->blockLists});
     // The kernels are those of the first problem: no heuristic for the others.
     if (ForwardProblem &added = trials.back().problem; added.tuning.numSplits == 0)
       added.tuning.numSplits = 1;
-    if (trials.size() > 1)
+    if (trials.size() > 1) {
+      if (Status status = checkFurther(*once, said); !status.ok())
+        return status.error();
+      if (Status status = (*options)->refuseUnread(kFurther, &*first); !status.ok())
+        return status.error();
       continue;
+    }
     base = *std::move(own);
-    Result<MutantChoice> mutants = mutantChoice(**options);
-    if (!mutants.ok())
-      return mutants.error();
+    Result<std::optional<size_t>> launch = launchNumber(**options);
+    if (!launch.ok())
+      return launch.error();
+    request.json = said.json;
+    if (Status status = checkOptions(**options); !status.ok())
+      return status.error();
+    once = std::move(said);
     Result<ForwardPlanPointer> plan = makeForwardPlan(**options, trials.front().problem);
     if (!plan.ok())
       return plan.error();
     launches = copyLaunches(**plan);
-    Result<size_t> launch = launchNumber(**options);
-    if (!launch.ok())
-      return launch.error();
-    mutated = *launch;
+    mutated = launch->value_or(0);
     if (mutated >= launches.size())
       return invalidInput(
           "--launch 2 is the kernel that combines slices, but the problem has none; "
@@ -444,7 +479,7 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
     request.kernel = *launches[mutated].compiled;
     request.seed = base.seed, request.mutants = *std::move(mutants);
     request.interleavings = base.interleavings;
-    request.json = jsonPath(**options);
+    first.emplace(std::move(**options));
   }
   base.progress = {};
   for (auto &[problem, data, blockLists] : trials) {
@@ -463,10 +498,12 @@ readBackwards(const std::vector<std::vector<const char *>> &problems) {
   MutationRequest request;
   std::vector<PlannedLaunch> launches;
   size_t mutated = 0;
+  std::optional<Options> first;
+  std::optional<SaidOnce> once;
   for (const std::vector<const char *> &args : problems) {
     Result<std::optional<Options>> options =
         parseForwardOptions("mutate fmha-bwd", kTitle, args,
-                            {.ofMutate = true, .ofBackward = true, .ofLaunches = true});
+                            BackwardVis | KernelVis | MutateVis | LaunchVis);
     if (!options.ok())
       return options.error();
     if (!*options)
@@ -477,25 +514,35 @@ readBackwards(const std::vector<std::vector<const char *>> &problems) {
     Result<BackwardOptions> own = readBackwardOptions(**options);
     if (!own.ok())
       return own.error();
-    if (request.trials.empty()) {
-      Result<MutantChoice> mutants = mutantChoice(**options);
-      if (!mutants.ok())
-        return mutants.error();
+    Result<MutantChoice> mutants = mutantChoice(**options);
+    if (!mutants.ok())
+      return mutants.error();
+    SaidOnce said{*own, *mutants, jsonPath(**options)};
+    if (first) {
+      if (Status status = checkFurther(*once, said); !status.ok())
+        return status.error();
+      if (Status status = (*options)->refuseUnread(kFurther, &*first); !status.ok())
+        return status.error();
+    } else {
+      Result<std::optional<size_t>> launch = launchNumber(**options);
+      if (!launch.ok())
+        return launch.error();
+      if (Status status = checkOptions(**options); !status.ok())
+        return status.error();
+      once = said;
       Result<std::shared_ptr<const BackwardPlan>> plan = makeBackwardPlan(**options, *problem);
       if (!plan.ok())
         return plan.error();
       launches = copyLaunches(**plan);
-      Result<size_t> launch = launchNumber(**options);
-      if (!launch.ok())
-        return launch.error();
-      mutated = *launch;
+      mutated = launch->value_or(0);
       if (mutated >= launches.size())
         return invalidInput("--launch is " + std::to_string(mutated + 1) + ", the backward has " +
                             std::to_string(launches.size()) + " launches");
       request.kernel = *launches[mutated].compiled;
       request.seed = own->seed, request.mutants = *std::move(mutants);
       request.interleavings = own->interleavings;
-      request.json = jsonPath(**options);
+      request.json = std::move(said.json);
+      first.emplace(std::move(**options));
     }
     own->progress = {};
     request.trials.emplace_back().run = runnerOf(launches, mutated, *problem, *own);
@@ -507,15 +554,21 @@ readBackwards(const std::vector<std::vector<const char *>> &problems) {
 static Result<std::optional<MutationRequest>>
 readProducts(const std::vector<std::vector<const char *>> &problems) {
   MutationRequest request;
+  std::optional<SaidOnce> once;
   for (const std::vector<const char *> &args : problems) {
     Result<std::optional<GemmRequest>> own =
-        parseGemmRequest("mutate gemm", kTitle, args, {.ofMutate = true});
+        parseGemmRequest("mutate gemm", kTitle, args, MutateVis);
     if (!own.ok())
       return own.error();
     if (!*own)
       return std::optional<MutationRequest>();
     GemmRequest &gemm = **own;
-    if (request.trials.empty()) {
+    SaidOnce said{gemm.options, gemm.mutants, gemm.json};
+    if (once) {
+      if (Status status = checkFurther(*once, said); !status.ok())
+        return status.error();
+    } else {
+      once = std::move(said);
       request.kernel = std::move(gemm.kernel);
       request.seed = gemm.options.seed, request.mutants = std::move(gemm.mutants);
       request.interleavings = gemm.options.interleavings;

@@ -109,6 +109,8 @@ static Result<int> runCache(const Options &options) {
   if (!settings.ok())
     return settings.error();
   jit::DiskCache cache(*settings);
+  if (Status status = *action == "clear" ? options.refuseUnread("cache clear") : Status::success(); !status.ok())
+    return status.error();
   if (*action == "list")
     return listEntries(cache, options);
   if (*action == "clear")

@@ -209,7 +209,7 @@ Result<int> run::compareCommand(llvm::ArrayRef<const char *> args) {
       "compare A B",
       "Runs, verifies and times two kernels (each CO,MANIFEST, a registered kernel, auto or a "
       "schedule) on one problem",
-      args);
+      args, ForwardVis | RunVis | TimeVis);
   if (!options.ok())
     return options.error();
   if (!*options)
@@ -227,8 +227,6 @@ Result<int> run::compareCommand(llvm::ArrayRef<const char *> args) {
   Result<TimeRequest> time = readTimeRequest(**options, /*always=*/true);
   if (!time.ok())
     return time.error();
-  if (Status status = checkCompareOptions(**options); !status.ok())
-    return status.error();
   // The cycle model is the simulator's: "auto" is that here.
   std::string device = deviceName(**options);
   if (device == "auto")
@@ -236,7 +234,11 @@ Result<int> run::compareCommand(llvm::ArrayRef<const char *> args) {
   Result<ChosenChip> chip = chipNamed(architecture(**options));
   if (!chip.ok())
     return chip.error();
-  Result<ToolPlanner> planner = ToolPlanner::make(bundles(**options), *chip);
+  const std::vector<std::string> directories = bundles(**options);
+  const std::string json = jsonPath(**options);
+  if (Status status = (*options)->refuseUnread(); !status.ok())
+    return status.error();
+  Result<ToolPlanner> planner = ToolPlanner::make(directories, *chip);
   if (!planner.ok())
     return planner.error();
   std::vector<Side> sides;
@@ -247,8 +249,8 @@ Result<int> run::compareCommand(llvm::ArrayRef<const char *> args) {
     sides.push_back(*std::move(side));
   }
   clearProgress();
-  print(reportStream(jsonPath(**options)), sides);
-  if (Status status = writeJson(jsonPath(**options), toJson(sides)); !status.ok())
+  print(reportStream(json), sides);
+  if (Status status = writeJson(json, toJson(sides)); !status.ok())
     return status.error();
   return sides[0].failures.empty() && sides[1].failures.empty() ? exitRight : exitWrong;
 }

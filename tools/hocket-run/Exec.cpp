@@ -309,6 +309,7 @@ Result<int> run::execCommand(llvm::ArrayRef<const char *> args) {
                       &table,
                       OPT_INPUT,
                       OPT_UNKNOWN,
-                      OPT_help};
+                      OPT_help,
+                      TimeVis | TimedVis};
   return runSubcommand(command, args, runExec);
 }

@@ -130,13 +130,15 @@ static std::string toJson(const ForwardProblem &problem, const ForwardExplanatio
 }
 
 Result<int> run::explainForward(const Options &options, const ForwardProblem &problem) {
-  if (Status status = checkExplainOptions(options); !status.ok())
+  const std::string device = deviceName(options), jsonFile = jsonPath(options);
+  const std::vector<std::string> directories = bundles(options);
+  if (Status status = options.refuseUnread(options.name() + " --explain"); !status.ok())
     return status.error();
-  Result<runtime::OpenedDevice> opened = openDevice(deviceName(options));
+  Result<runtime::OpenedDevice> opened = openDevice(device);
   if (!opened.ok())
     return opened.error();
   Result<ToolPlanner> planner =
-      ToolPlanner::make(bundles(options), {architecture(options), opened->device->properties().computeUnits});
+      ToolPlanner::make(directories, {architecture(options), opened->device->properties().computeUnits});
   if (!planner.ok())
     return planner.error();
   showProgress("compiling", 0);
@@ -144,7 +146,7 @@ Result<int> run::explainForward(const Options &options, const ForwardProblem &pr
   clearProgress();
   if (!why.ok())
     return why.error();
-  llvm::raw_ostream &out = reportStream(jsonPath(options));
+  llvm::raw_ostream &out = reportStream(jsonFile);
   out << why->choice.explain(problem);
   std::string json = toJson(problem, *why, out, architecture(options));
   if (why->selected.ok()) {
@@ -153,7 +155,7 @@ Result<int> run::explainForward(const Options &options, const ForwardProblem &pr
       out << "kernels  " << why->selected->kernels[0]->name << ", then " << why->selected->kernels[1]->name
           << '\n';
   }
-  if (Status status = writeJson(jsonPath(options), json); !status.ok())
+  if (Status status = writeJson(jsonFile, json); !status.ok())
     return status.error();
   return why->plan.ok() ? Result<int>(exitRight) : why->plan.error();
 }
@@ -167,17 +169,18 @@ static std::string whyAtomicsOrNot(const BackwardProblem &problem) {
 }
 
 Result<int> run::explainBackward(const Options &options, const BackwardProblem &problem) {
-  if (!kernelName(options).empty())
-    return invalidInput("--explain says what is chosen, and --kernel names what runs; leave one of them out");
+  const std::string schedule = scheduleName(options), jsonFile = jsonPath(options);
+  if (Status status = options.refuseUnread(options.name() + " --explain"); !status.ok())
+    return status.error();
   Result<ToolPlanner> planner = ToolPlanner::make({}, {architecture(options)});
   if (!planner.ok())
     return planner.error();
   showProgress("compiling", 0);
-  Result<BackwardPlanPointer> plan = planner->planner().planBackward(problem, scheduleName(options));
+  Result<BackwardPlanPointer> plan = planner->planner().planBackward(problem, schedule);
   clearProgress();
   if (!plan.ok())
     return plan.error();
-  llvm::raw_ostream &out = reportStream(jsonPath(options));
+  llvm::raw_ostream &out = reportStream(jsonFile);
   out << "problem       " << problem.describe() << '\n';
   for (const PlannedLaunch &launch : (*plan)->launches()) {
     out << "chosen        " << launch.kernel << '\n';
@@ -189,6 +192,6 @@ Result<int> run::explainBackward(const Options &options, const BackwardProblem &
     members.attribute("problem", problem.describe());
     writePlan(members, **plan);
   });
-  Status status = writeJson(jsonPath(options), json);
+  Status status = writeJson(jsonFile, json);
   return status.ok() ? Result<int>(exitRight) : status.error();
 }

@@ -48,7 +48,10 @@ static Result<int> runBackwardProblem(const Options &options) {
   Result<TimeRequest> time = readTimeRequest(options);
   if (!time.ok())
     return time.error();
-  Result<runtime::OpenedDevice> opened = openDevice(deviceName(options));
+  const std::string device = deviceName(options), jsonFile = jsonPath(options), directory = saveDirectory(options);
+  if (Status status = checkOptions(options); !status.ok())
+    return status.error();
+  Result<runtime::OpenedDevice> opened = openDevice(device);
   if (!opened.ok())
     return opened.error();
   if (run->check && opened->device->kind() != "sim")
@@ -56,8 +59,8 @@ static Result<int> runBackwardProblem(const Options &options) {
   Result<std::shared_ptr<const BackwardPlan>> plan = makeBackwardPlan(options, problem);
   if (!plan.ok())
     return plan.error();
-  if (std::string directory = saveDirectory(options); !directory.empty())
-    run->save = [&, directory](const BackwardInputs &inputs, const BackwardOutputs &outputs) {
+  if (!directory.empty())
+    run->save = [&](const BackwardInputs &inputs, const BackwardOutputs &outputs) {
       return saveBackward(directory, problem, inputs, outputs);
     };
   std::span<const PlannedLaunch> launches = (*plan)->launches();
@@ -73,7 +76,7 @@ static Result<int> runBackwardProblem(const Options &options) {
   if (!report.ok())
     return report.error();
   clearProgress();
-  llvm::raw_ostream &out = reportStream(jsonPath(options));
+  llvm::raw_ostream &out = reportStream(jsonFile);
   out << toText(*report);
   out << time->text();
   if (time->microseconds() > 0)
@@ -88,7 +91,7 @@ static Result<int> runBackwardProblem(const Options &options) {
     });
     time->writeMembers(members);
   });
-  if (Status status = writeJson(jsonPath(options), json); !status.ok())
+  if (Status status = writeJson(jsonFile, json); !status.ok())
     return status.error();
   return report->passed() ? exitRight : exitWrong;
 }
@@ -98,7 +101,7 @@ Result<int> run::fmhaBwdCommand(llvm::ArrayRef<const char *> args) {
       "fmha-bwd",
       "Compiles the backward of an attention, runs it and verifies dQ, dK and dV against a float64 "
       "reference",
-      args, {.ofBackward = true});
+      args, BackwardVis | KernelVis | FilesVis | RunVis | TimeVis | TimedVis);
   if (!options.ok())
     return options.error();
   return *options ? runBackwardProblem(**options) : Result<int>(exitRight);

@@ -42,7 +42,10 @@ static Result<int> runForwardProblem(const Options &options) {
   Result<TimeRequest> time = readTimeRequest(options);
   if (!time.ok())
     return time.error();
-  Result<runtime::OpenedDevice> opened = openDevice(deviceName(options));
+  const std::string device = deviceName(options), jsonFile = jsonPath(options), directory = saveDirectory(options);
+  if (Status status = checkOptions(options); !status.ok())
+    return status.error();
+  Result<runtime::OpenedDevice> opened = openDevice(device);
   if (!opened.ok())
     return opened.error();
   if (forward->check && opened->device->kind() != "sim")
@@ -53,8 +56,8 @@ static Result<int> runForwardProblem(const Options &options) {
   const ForwardPlan &plan = **made;
   const CompiledKernel &kernel = *plan.attention().compiled;
   *problem = plan.problem();
-  if (std::string directory = saveDirectory(options); !directory.empty())
-    forward->save = [&, directory](const ForwardInputs &inputs, const ForwardOutputs &outputs) {
+  if (!directory.empty())
+    forward->save = [&](const ForwardInputs &inputs, const ForwardOutputs &outputs) {
       return saveForward(directory, *problem, inputs, outputs);
     };
   if (time->wanted()) {
@@ -71,7 +74,7 @@ static Result<int> runForwardProblem(const Options &options) {
   if (!report.ok())
     return report.error();
   clearProgress();
-  llvm::raw_ostream &out = reportStream(jsonPath(options));
+  llvm::raw_ostream &out = reportStream(jsonFile);
   out << toText(*report);
   const PlannedLaunch *combine = plan.combine();
   if (const std::string &name = plan.attention().kernel; !name.empty())
@@ -90,7 +93,7 @@ static Result<int> runForwardProblem(const Options &options) {
     members.attributeObject("choice", [&] { writeChoice(members, plan); });
     time->writeMembers(members);
   });
-  if (Status status = writeJson(jsonPath(options), json); !status.ok())
+  if (Status status = writeJson(jsonFile, json); !status.ok())
     return status.error();
   return report->passed() ? exitRight : exitWrong;
 }
@@ -98,7 +101,8 @@ static Result<int> runForwardProblem(const Options &options) {
 Result<int> run::fmhaFwdCommand(llvm::ArrayRef<const char *> args) {
   Result<std::optional<Options>> options = parseForwardOptions(
       "fmha-fwd",
-      "Compiles an attention forward, runs it and verifies it against a float64 reference", args);
+      "Compiles an attention forward, runs it and verifies it against a float64 reference", args,
+      ForwardVis | KernelVis | CompileVis | FilesVis | TextsVis | RunVis | TimeVis | TimedVis);
   if (!options.ok())
     return options.error();
   return *options ? runForwardProblem(**options) : Result<int>(exitRight);

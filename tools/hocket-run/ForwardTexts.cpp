@@ -80,6 +80,8 @@ Result<int> run::writeForwardTexts(const std::string &directory, const Options &
                                    const ForwardProblem &problem) {
   if (Status status = validate(problem); !status.ok())
     return status.error();
+  if (Status status = checkOptions(options, options.name() + " --texts"); !status.ok())
+    return status.error();
   Result<ForwardPlanPointer> plan = makeForwardPlan(options, problem);
   clearProgress();
   if (!plan.ok())

@@ -47,7 +47,8 @@ static Result<int> runGemmProblem(GemmRequest &request) {
 
 Result<int> run::gemmCommand(llvm::ArrayRef<const char *> args) {
   Result<std::optional<GemmRequest>> request = parseGemmRequest(
-      "gemm", "Runs a kernel for C = A B^T and verifies it against a float64 reference", args);
+      "gemm", "Runs a kernel for C = A B^T and verifies it against a float64 reference", args,
+      RunVis | TimeVis | TimedVis);
   if (!request.ok())
     return request.error();
   return *request ? runGemmProblem(**request) : Result<int>(exitRight);

@@ -329,6 +329,7 @@ Result<int> run::kernelCommand(llvm::ArrayRef<const char *> args) {
                       &table,
                       OPT_INPUT,
                       OPT_UNKNOWN,
-                      OPT_help};
+                      OPT_help,
+                      TimeVis | TimedVis};
   return runSubcommand(command, args, runKernel);
 }

@@ -15,7 +15,7 @@ defm arch : Value<"arch", "CHIP", "Chip to compile for: gfx950 (default) or gfx9
 defm device : Value<"device", "auto|hip|sim", "Device to run on (default: auto; for another chip than gfx950 its simulator)">;
 defm seed : Value<"seed", "N", "Seed of the first interleaving, and of random tensors without one (default: 0)">;
 defm interleavings : Value<"interleavings", "N", "Launches with different orders of waves in the simulator; results must agree (default: 1)">;
-def check : Switch<"check", "Checked execution in the simulator: report races, missing waits, uninitialised data, hazards (docs/Simulator.md)">;
+def check : Switch<"check", "Checked execution in the simulator: report races, missing waits, uninitialised data, hazards (docs/CheckedExecution.md)">;
 defm hang_limit : Value<"hang-limit", "SECONDS", "Processor time of one workgroup in the simulator beyond which it counts as hanging (default: 30, or 10^9 wave-instructions)">;
 defm instruction_limit : Value<"instruction-limit", "N", "The same in wave-instructions">;
 def no_launch : Switch<"no-launch", "Time the kernel without a launch before, which executes all of the grid; nothing is compared, needs --time">;

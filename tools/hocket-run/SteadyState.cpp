@@ -199,7 +199,8 @@ static bool isSimulator(llvm::StringRef name) { return name == "auto" || name.st
 
 static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const char *> args) {
   Result<std::optional<Options>> options = parseForwardOptions(
-      "steady-state", "Counts what a forward kernel executes in one turn of its hot loop", args);
+      "steady-state", "Counts what a forward kernel executes in one turn of its hot loop", args,
+      ForwardVis | KernelVis | CompileVis | RunVis);
   if (!options.ok())
     return options.error();
   if (!*options)
@@ -219,6 +220,8 @@ static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const cha
   request.json = jsonPath(**options);
   request.controls = {forward->seed, forward->interleavings, forward->check, forward->verify, 0};
   request.perRow = double(problem->headDim + problem->headDimV);
+  if (Status status = checkOptions(**options); !status.ok())
+    return status.error();
   if (!isSimulator(request.device))
     return std::optional(std::move(request)); // refused before anything is compiled
   Result<ForwardPlanPointer> plan = makeForwardPlan(**options, *problem);
@@ -238,7 +241,7 @@ static size_t firstLoop(std::span<const PlannedLaunch> launches) {
 static Result<std::optional<SteadyRequest>> readBackward(llvm::ArrayRef<const char *> args) {
   Result<std::optional<Options>> options = parseForwardOptions(
       "steady-state fmha-bwd", "Counts what a kernel of a backward executes in one turn of its hot loop", args,
-      {.ofBackward = true, .ofLaunches = true});
+      BackwardVis | KernelVis | LaunchVis | RunVis);
   if (!options.ok())
     return options.error();
   if (!*options)
@@ -254,27 +257,30 @@ static Result<std::optional<SteadyRequest>> readBackward(llvm::ArrayRef<const ch
   request.json = jsonPath(**options);
   request.controls = {backward->seed, backward->interleavings, backward->check, backward->verify, 0};
   request.perRow = 0;
+  Result<std::optional<size_t>> named = launchNumber(**options);
+  if (!named.ok())
+    return named.error();
+  if (Status status = checkOptions(**options); !status.ok())
+    return status.error();
   if (!isSimulator(request.device))
     return std::optional(std::move(request)); // refused before anything is compiled
   Result<std::shared_ptr<const BackwardPlan>> plan = makeBackwardPlan(**options, *problem);
   if (!plan.ok())
     return plan.error();
   std::vector<PlannedLaunch> launches = copyLaunches(**plan);
-  Result<size_t> number = launchNumber(**options, firstLoop(launches));
-  if (!number.ok())
-    return number.error();
-  if (*number >= launches.size())
-    return invalidInput("--launch is " + std::to_string(*number + 1) + ", the backward has " +
+  const size_t number = named->value_or(firstLoop(launches));
+  if (number >= launches.size())
+    return invalidInput("--launch is " + std::to_string(number + 1) + ", the backward has " +
                         std::to_string(launches.size()) + " launches");
-  request.kernel = *launches[*number].compiled;
-  request.run = runnerOf(std::move(launches), *number, *problem, *backward);
+  request.kernel = *launches[number].compiled;
+  request.run = runnerOf(std::move(launches), number, *problem, *backward);
   return std::optional(std::move(request));
 }
 
 static Result<std::optional<SteadyRequest>> readProduct(llvm::ArrayRef<const char *> args) {
   Result<std::optional<GemmRequest>> gemm = parseGemmRequest(
       "steady-state gemm",
-      "Counts what a kernel for C = A B^T executes in one turn of its hot loop", args);
+      "Counts what a kernel for C = A B^T executes in one turn of its hot loop", args, RunVis);
   if (!gemm.ok())
     return gemm.error();
   if (!*gemm)

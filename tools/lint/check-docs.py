@@ -2,6 +2,7 @@
 """Checks what the documentation points at: check-docs.py SOURCE_DIRECTORY
 
  - relative links in Markdown files lead to files that exist;
+ - pages that sources, tools' help and tests name ("docs/Gemm.md") exist;
  - sections of docs/Hardware.md that sources and pages cite ("docs/Hardware.md 2.3") exist;
  - no file names a path of some developer's machine;
  - no page has a place left that was to be filled in ("@@" + word + "@@");
@@ -17,6 +18,7 @@ import sys
 
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 CITATION = re.compile(r"docs/Hardware\.md (\d+(?:\.\d+)?)")
+PAGE = re.compile(r"(?<![\w/.])docs/[\w/]+\.md\b")
 HEADING = re.compile(r"^#+ (\d+(?:\.\d+)?)\.? ", re.MULTILINE)
 # Assembled, so that this file does not find itself.
 PRIVATE = re.compile("|".join("/" + name + "/" for name in ("work", "home", "root")))
@@ -67,6 +69,10 @@ def check_file(path, root, sections):
                 yield f"{name}: link to '{target}', which does not exist"
         for place in PLACEHOLDER.findall(text):
             yield f"{name}: '{place}' was never filled in"
+    if path.suffix in (".td", ".cpp", ".h", ".py"):
+        for page in PAGE.findall(text):
+            if not (root / page).exists():
+                yield f"{name}: names {page}, which does not exist"
     for section in CITATION.findall(text):
         if section not in sections:
             yield f"{name}: cites docs/Hardware.md {section}, which has no such section"

@@ -112,12 +112,12 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     ```
 
     With `work_list` workgroups take what they work on from a list in device memory, `work_list` (i32,
-    (work_entries + 1, 5), docs/WorkLists.md): entry i is for the workgroups of number i * kv_heads + KV head. An entry
+    (work_entries + 1, 6), docs/WorkLists.md): entry i is for the workgroups of number i * kv_heads + KV head. An entry
     has a sequence, the first of 128 rows, whose head of the KV head's group they are rows of, or -1 where rows are the
-    heads of the group, of 4 queries, and a slice of the keys and of how many slices it is one; more than 1 with
-    `split` alone, where the first `work_parts` entries may be slices, whose results go to the workspace. Workgroups
-    behind the number of entries, which is in front of them, stop. With modifications, sinks or dropout entries name
-    heads.
+    heads of the group, of 4 queries, a slice of the keys, how the keys are cut, and the entry that is number i in
+    order. Keys are cut with `split` alone, where the first `work_parts` entries may be slices, whose results go to the
+    workspace. Workgroups after the number of entries, which comes before them, stop. With modifications, sinks or
+    dropout entries name heads.
 
     ```mlir
     attn.forward @mixed element_type(bf16) head_dim(128) mask(causal) packed_queries key_lengths pages(16) work_list

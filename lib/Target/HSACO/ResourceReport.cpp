@@ -132,9 +132,43 @@ llvm::json::Value toJson(const ResourceReport &report) {
   return llvm::json::Object{{"target", report.cpu}, {"kernels", std::move(kernels)}};
 }
 
-Status checkSpills(const ResourceReport &report, Spills allowed) {
+/// "1 wave", "2 waves".
+static std::string counted(int64_t number, const char *noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+/// What limits the registers of `kernel`, of which `workgroups` are to share a compute unit, and what to do about it.
+static std::string whySpills(const KernelReport &kernel, llvm::StringRef cpu, int64_t workgroups) {
+  const std::string allow = ", or allow it with hocketc's '--allow-spills'";
+  Result<const ArchInfo *> found = findArch(cpu);
+  if (!found.ok() || kernel.workgroupSize == 0)
+    return "use smaller tiles" + allow;
+  const ArchInfo &arch = **found;
+  if (kernel.vgprSpills == 0 && kernel.sgprSpills != 0)
+    return "a wave has " + std::to_string(arch.registers.addressableSgprs) +
+           " scalar registers: capture fewer numbers and tensors, or let hocketc's '--scalars-in-lanes' put them "
+           "into lanes of vector registers" + allow;
+  int64_t waves = llvm::divideCeil(kernel.workgroupSize, arch.waves.waveSize);
+  int64_t perSimd = llvm::divideCeil(waves * workgroups, arch.waves.simdsPerCu);
+  std::string whole = std::to_string(arch.registers.vgprsPerSimd) + " registers of a SIMD";
+  if (perSimd == 1)
+    return "each wave may have all " + whole + ": use smaller tiles" + allow;
+  std::string less = waves > arch.waves.simdsPerCu ? ", fewer waves" : "";
+  if (workgroups > 1)
+    less += ", fewer workgroups on a unit";
+  return counted(waves, "wave") + " x " + counted(workgroups, "workgroup") + " on a compute unit are " +
+         counted(perSimd, "wave") + " on a SIMD, each of which may have " +
+         std::to_string(maxVgprsFor(arch, static_cast<unsigned>(perSimd))) + " of the " + whole + ": use smaller tiles" +
+         less + allow;
+}
+
+Status checkSpills(const ResourceReport &report, Spills allowed, const SharedUnits &shared) {
   if (allowed == Spills::Any)
     return Status::success();
+  auto workgroupsOf = [&](const std::string &kernel) -> int64_t {
+    auto found = shared.find(kernel);
+    return found == shared.end() ? 1 : found->second;
+  };
   std::string message;
   llvm::raw_string_ostream stream(message);
   for (const KernelReport &kernel : report.kernels) {
@@ -146,11 +180,10 @@ Status checkSpills(const ResourceReport &report, Spills allowed) {
     if (!message.empty())
       stream << '\n';
     stream << llvm::formatv("kernel '{0}' spills {1} vector and {2} scalar registers and uses {3} "
-                            "bytes of scratch{4} with {5} VGPRs and {6} AGPRs, none is allowed; "
-                            "use smaller tiles or more waves, or allow it with hocketc's '--allow-spills'",
+                            "bytes of scratch{4} with {5} VGPRs and {6} AGPRs, none is allowed; {7}",
                             kernel.name, kernel.vgprSpills, kernel.sgprSpills, kernel.scratchBytes,
-                            kernel.dynamicStack ? " and a dynamic stack" : "", kernel.vgpr,
-                            kernel.agpr);
+                            kernel.dynamicStack ? " and a dynamic stack" : "", kernel.vgpr, kernel.agpr,
+                            whySpills(kernel, report.cpu, workgroupsOf(kernel.name)));
   }
   return message.empty() ? Status::success() : Status(invalidInput(message));
 }

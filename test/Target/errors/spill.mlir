@@ -1,6 +1,6 @@
 // A spill is an error with counts and a way out: 48 live values are more than the kernel may hold.
 // RUN: not hocket-test-hsaco %s --check-spills 2>&1 | FileCheck %s
-// CHECK: error: kernel 'crowded' spills {{[1-9][0-9]*}} vector and {{[0-9]+}} scalar registers and uses {{[1-9][0-9]*}} bytes of scratch with {{[0-9]+}} VGPRs and 0 AGPRs, none is allowed; use smaller tiles or more waves, or allow it with hocketc's '--allow-spills'
+// CHECK: error: kernel 'crowded' spills {{[1-9][0-9]*}} vector and {{[0-9]+}} scalar registers and uses {{[1-9][0-9]*}} bytes of scratch with {{[0-9]+}} VGPRs and 0 AGPRs, none is allowed; each wave may have all 512 registers of a SIMD: use smaller tiles, or allow it with hocketc's '--allow-spills'
 
 llvm.func @crowded(%p: !llvm.ptr<1>) attributes {
     rocdl.kernel, rocdl.flat_work_group_size = "64,64",

@@ -88,10 +88,35 @@ TEST(ResourceReport, ASpillIsAnErrorUnlessAllowed) {
             "kernel 'pressure' spills " + std::to_string(kernel.vgprSpills) +
                 " vector and 0 scalar registers and uses " + std::to_string(kernel.scratchBytes) +
                 " bytes of scratch with " + std::to_string(kernel.vgpr) +
-                " VGPRs and 0 AGPRs, none is allowed; use smaller tiles or more waves, or allow it "
-                "with hocketc's '--allow-spills'");
+                " VGPRs and 0 AGPRs, none is allowed; each wave may have all 512 registers of a SIMD: use smaller "
+                "tiles, or allow it with hocketc's '--allow-spills'");
   EXPECT_TRUE(checkSpills(*report, Spills::Any).ok());
   EXPECT_FALSE(checkSpills(*report, Spills::ToRegisters).ok());
+}
+
+// Waves and workgroups share the registers of a SIMD: what takes them away is said, with what would give them back.
+TEST(ResourceReport, ASpillNamesTheLimitAndItsCause) {
+  ResourceReport report{"gfx950", {KernelReport()}};
+  KernelReport &kernel = report.kernels.front();
+  kernel.name = "k", kernel.vgprSpills = 3, kernel.vgpr = 128, kernel.sgpr = 106;
+  auto message = [&](unsigned workItems, SharedUnits shared = {}) {
+    kernel.workgroupSize = workItems;
+    Status status = checkSpills(report, Spills::None, shared);
+    return status.ok() ? "" : llvm::StringRef(status.error().message).split("none is allowed; ").second.str();
+  };
+  const std::string allow = ", or allow it with hocketc's '--allow-spills'";
+  EXPECT_EQ(message(512), "8 waves x 1 workgroup on a compute unit are 2 waves on a SIMD, each of which may have 256 of "
+                          "the 512 registers of a SIMD: use smaller tiles, fewer waves" + allow);
+  EXPECT_EQ(message(512, {{"k", 2}}), "8 waves x 2 workgroups on a compute unit are 4 waves on a SIMD, each of which may "
+                                      "have 128 of the 512 registers of a SIMD: use smaller tiles, fewer waves, fewer "
+                                      "workgroups on a unit" + allow);
+  EXPECT_EQ(message(256, {{"k", 3}}), "4 waves x 3 workgroups on a compute unit are 3 waves on a SIMD, each of which may "
+                                      "have 168 of the 512 registers of a SIMD: use smaller tiles, fewer workgroups on a "
+                                      "unit" + allow);
+  EXPECT_EQ(message(256, {{"other", 3}}), "each wave may have all 512 registers of a SIMD: use smaller tiles" + allow);
+  kernel.vgprSpills = 0, kernel.sgprSpills = 3;
+  EXPECT_EQ(message(512), "a wave has 102 scalar registers: capture fewer numbers and tensors, or let hocketc's "
+                          "'--scalars-in-lanes' put them into lanes of vector registers" + allow);
 }
 
 TEST(ResourceReport, RegistersOfAnotherKindAreAllowedForThemselves) {
