@@ -4,6 +4,7 @@
 // HOCKET_RANDOM_PREDICATES=N draws more than the suite does, HOCKET_TEST_SEED=N others.
 #include "Draw.h"
 #include "Conversion/TileSurvey.h"
+#include "Grid/WaveShape.h"
 #include "Reference/ScoreInterpreter.h"
 #include "Registration/Registration.h"
 #include "hocket/Pipelines/Modifications.h"

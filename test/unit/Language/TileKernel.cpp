@@ -49,7 +49,7 @@ static double decode(const std::string &type, uint64_t bits) {
 }
 
 double language::rounded(const std::string &type, double value) {
-  return decode(type, encode(type, value));
+  return ::decode(type, ::encode(type, value));
 }
 
 TileKernel::TileKernel(const std::string &text, const std::string &target) : target(target) {
