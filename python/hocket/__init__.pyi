@@ -5,6 +5,7 @@ from ._errors import InternalError as InternalError
 from ._errors import InvalidInput as InvalidInput
 from ._errors import NotFound as NotFound
 from ._errors import Unsupported as Unsupported
+from ._call import plan_of as plan_of
 from .attention import flash_attn_backward as flash_attn_backward
 from .attention import flash_attn_func as flash_attn_func
 from .attention import flash_attn_varlen_func as flash_attn_varlen_func
