@@ -20,8 +20,6 @@ Interleave Interleave::of(llvm::StringRef text) {
       read.powers = true;
     else if (word == "spread")
       read.spread = true;
-    else if (word == "loads")
-      read.loads = true;
     else if (word == "even")
       read.even = true;
     else
@@ -37,10 +35,9 @@ std::string hocket::tile::wrongInterleave(llvm::StringRef text) {
   for (llvm::StringRef slot : read.slots)
     if (!llvm::is_contained(slots, slot))
       return "interleaves '" + slot.str() +
-             "', expected a list of mfma, trans, valu and read, or of stream, across, spread, powers, loads and even, or "
-             "none";
+             "', expected a list of mfma, trans, valu and read, or of stream, across, spread, powers and even, or none";
   bool derives = read.stream || read.across || read.spread;
-  bool changes = read.powers || read.loads || read.even;
+  bool changes = read.powers || read.even;
   if (read.none && (derives || changes || !read.slots.empty()))
     return quoted + ", and 'none' leaves nothing to say; leave it or the others out";
   if (derives && !read.slots.empty())

@@ -15,7 +15,6 @@ struct Interleave {
   bool across = false; ///< products may pass the branches of the cluster
   bool powers = false; ///< 2^x of regions moves among the products, as other instructions do
   bool spread = false; ///< LDS has as much to do beneath each product, of reads for later clusters and fetches together
-  bool loads = false;  ///< loads into registers, for later clusters, move among the products: as late as memory allows
   bool even = false;   ///< priority falls as products are issued, so that waves of a SIMD keep together
   /// "mfma", "trans", "valu", "read", followed cyclically; none: the order is derived from the contents.
   llvm::SmallVector<llvm::StringRef> slots;

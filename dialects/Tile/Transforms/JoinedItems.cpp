@@ -18,7 +18,6 @@
 
 #include "Tile/Transforms/ClusterReplay.h"
 
-#include "Tile/IR/Interleave.h"
 #include "Tile/IR/MemoryAccess.h"
 #include "Tile/IR/WaveExchange.h"
 #include "Tile/IR/WorkItems.h"
@@ -620,16 +619,6 @@ void JoinedItems::emitTurn(scf::ForOp loop) {
   scf::YieldOp::create(builder, end.getResults());
 }
 
-/// Lets what compute clusters load into registers, the next item's Q, stand beneath their products.
-static void letLoadsMove(KernelOp kernel) {
-  kernel.walk([](EnterOp cluster) {
-    StringRef said = cluster.getInterleave().value_or("");
-    Interleave how = Interleave::of(said);
-    if (cluster.getKind() == ClusterKind::Compute && !how.none && !how.loads)
-      cluster.setInterleave((said + (said.empty() ? "loads" : " loads")).str());
-  });
-}
-
 void JoinedItems::emit() {
   Block &block = kernel.getBody().front();
   Ops originals = llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; });
@@ -650,7 +639,6 @@ void JoinedItems::emit() {
   WaitOp::create(builder, builder.getI64IntegerAttr(0), IntegerAttr());
   for (Operation *op : llvm::reverse(originals))
     op->erase();
-  letLoadsMove(kernel);
 }
 
 LogicalResult hocket::tile::emitJoinedItems(KernelOp kernel, Operation *place, const ItemEntry &entry) {

@@ -113,10 +113,11 @@ static bool isHiding(Operation *op) {
 static void scheduleStretches(const Cluster &cluster, Operation *end, const tile::Interleave &how) {
   llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end());
   // What is read for this cluster is wanted at once, and waited for where it is used, unless it is asked for as it is
-  // needed. What is loaded into registers keeps its place, in which it has time to come, unless the cluster says "loads".
+  // needed. Among products of which operands are streamed, a load into registers keeps its place: later it would come too
+  // late for the next tile, and streams leave no registers for its address.
   auto isMovable = [&](Operation *op) {
-    if (issueKind(op) == IssueKind::Load || isa<ROCDL::ReadlaneOp>(op) || isHiding(op))
-      return how.loads;
+    if (!how.stream && (issueKind(op) == IssueKind::Load || isa<ROCDL::ReadlaneOp>(op) || isHiding(op)))
+      return true;
     return isSchedulable(op, how) && (how.stream || issueKind(op) != IssueKind::Read || !isUsedIn(inside, op));
   };
   SmallVector<Operation *> stretch;

@@ -338,51 +338,6 @@ llvm.func @power_in_place(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32) -> f3
 
 // -----
 
-// A load into registers for a later cluster keeps its place before the products, in which it has time to arrive.
-// CHECK-LABEL: llvm.func @load_in_place
-// CHECK: rocdl.raw.ptr.buffer.load
-// CHECK: rocdl.mfma
-// CHECK: rocdl.mfma
-// CHECK: rocdl.s.barrier
-llvm.func @load_in_place(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32, %from: !llvm.ptr<8>) -> (!llvm.struct<(vector<16xf32>, f32, i32)>) {
-  %zero = llvm.mlir.constant(0 : i32) : i32
-  %none = llvm.mlir.poison : !llvm.struct<(vector<16xf32>, f32, i32)>
-  rocdl.sched.barrier 0 {tile.cluster = "compute"}
-  %next = rocdl.raw.ptr.buffer.load %from, %zero, %zero, %zero : i32
-  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
-  %y = llvm.fmul %x, %x : f32
-  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
-  rocdl.s.barrier
-  %r = llvm.insertvalue %q, %none[0] : !llvm.struct<(vector<16xf32>, f32, i32)>
-  %s = llvm.insertvalue %y, %r[1] : !llvm.struct<(vector<16xf32>, f32, i32)>
-  %t = llvm.insertvalue %next, %s[2] : !llvm.struct<(vector<16xf32>, f32, i32)>
-  llvm.return %t : !llvm.struct<(vector<16xf32>, f32, i32)>
-}
-
-// -----
-
-// Where the cluster says "loads", it is issued beneath them, as late as memory allows.
-// CHECK-LABEL: llvm.func @load_moved
-// CHECK: rocdl.mfma
-// CHECK: rocdl.raw.ptr.buffer.load
-// CHECK: rocdl.s.barrier
-llvm.func @load_moved(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32, %from: !llvm.ptr<8>) -> (!llvm.struct<(vector<16xf32>, f32, i32)>) {
-  %zero = llvm.mlir.constant(0 : i32) : i32
-  %none = llvm.mlir.poison : !llvm.struct<(vector<16xf32>, f32, i32)>
-  rocdl.sched.barrier 0 {tile.cluster = "compute", tile.interleave = "loads"}
-  %next = rocdl.raw.ptr.buffer.load %from, %zero, %zero, %zero : i32
-  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
-  %y = llvm.fmul %x, %x : f32
-  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
-  rocdl.s.barrier
-  %r = llvm.insertvalue %q, %none[0] : !llvm.struct<(vector<16xf32>, f32, i32)>
-  %s = llvm.insertvalue %y, %r[1] : !llvm.struct<(vector<16xf32>, f32, i32)>
-  %t = llvm.insertvalue %next, %s[2] : !llvm.struct<(vector<16xf32>, f32, i32)>
-  llvm.return %t : !llvm.struct<(vector<16xf32>, f32, i32)>
-}
-
-// -----
-
 // Even, the priority falls with each quarter of the products. What is added to memory goes beneath products, as fetches
 // do, and keeps its order.
 // CHECK-LABEL: llvm.func @even
