@@ -215,6 +215,11 @@ Places CountedChecker::onward(const Places &from, Kind kind, unsigned allowed, u
   return result;
 }
 
+/// Whether nothing that is counted may have passed since an anchor: there waves that have no more to do may leave.
+static bool isBehindAnchor(const Places &places) {
+  return llvm::any_of(places, [](const Place &place) { return place.loads == 0 && place.accesses == 0; });
+}
+
 /// Whether the wave can be somewhere behind instruction `at`.
 bool CountedChecker::step(size_t at, Places &places) {
   const InstructionClass kind = flow.kindOf(at);
@@ -232,7 +237,7 @@ bool CountedChecker::step(size_t at, Places &places) {
   } else if (kind == InstructionClass::Wait && flow.allows(at, CodeFlow::Vector) < CodeFlow::kNoLimit) {
     llvm::append_range(places, onward(places, Kind::Wait, flow.allows(at, CodeFlow::Vector), mostInFlight(at)));
     reduce(places);
-  } else if (flow.nextOf(at).empty()) {
+  } else if (flow.nextOf(at).empty() && !isBehindAnchor(places)) {
     places = onward(places, Kind::End, 0, 0);
   }
   return !places.empty();

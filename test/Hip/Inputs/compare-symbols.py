@@ -13,7 +13,7 @@ def symbols(path):
                           check=True).stdout
     for line in text.splitlines():
         fields = line.split()
-        if len(fields) >= 8 and fields[6] != "UND" and fields[3] == "FUNC":
+        if len(fields) >= 8 and fields[6] != "UND" and fields[3] == "FUNC" and fields[4] != "LOCAL":
             yield fields[7]
 
 
