@@ -198,7 +198,7 @@ int hipEventCreateWithFlags(void **event, unsigned flags) {
   return call("hipEventCreateWithFlags", [&](Driver &driver) {
     if (Outcome outcome = needPointers(event); !outcome.ok())
       return outcome;
-    *event = driver.events.insert(std::make_shared<Event>(Event{flags, std::nullopt, nullptr}));
+    *event = driver.events.insert(std::make_shared<Event>(Event{flags, std::nullopt, 0}));
     return Outcome(hipSuccess);
   });
 }
