@@ -49,15 +49,29 @@ static std::vector<int64_t> candidates(int64_t most) {
   return list;
 }
 
+/// What `kernel` costs with heads of `dims`, or, where that is not known, with the least that hold them: whether to split
+/// is clear long before some elements of a head matter. Null: neither is known.
+static const KernelCost *roughCost(const KernelEntry &kernel, HeadDims dims, std::string_view architecture,
+                                   bool lse = false) {
+  if (const KernelCost *cost = kernel.costOf(dims, architecture, /*causal=*/false, lse))
+    return cost;
+  const HeadDims *least = nullptr;
+  for (const KernelCost &cost : kernel.costs)
+    if (cost.architecture == architecture && cost.headDims.qk >= dims.qk && cost.headDims.v >= dims.v &&
+        (!least || cost.headDims.qk + cost.headDims.v < least->qk + least->v))
+      least = &cost.headDims;
+  return least ? kernel.costOf(*least, architecture, /*causal=*/false, lse) : nullptr;
+}
+
 std::vector<SplitEstimate>
 attention::estimateSplits(const ForwardProblem &problem, const KernelEntry &whole,
                           const KernelEntry &slices, const KernelEntry &combine,
                           std::string_view architecture, unsigned units) {
   Result<const ArchInfo *> arch = findArch(architecture);
   HeadDims dims{problem.headDim, problem.headDimV}, out{problem.headDimV, problem.headDimV};
-  const KernelCost *wholeCost = whole.costOf(dims, architecture, /*causal=*/false, problem.wantLse),
-                   *slicesCost = slices.costOf(dims, architecture),
-                   *combineCost = combine.costOf(out, architecture);
+  const KernelCost *wholeCost = roughCost(whole, dims, architecture, problem.wantLse),
+                   *slicesCost = roughCost(slices, dims, architecture),
+                   *combineCost = roughCost(combine, out, architecture);
   if (!arch.ok() || !wholeCost || !slicesCost || !combineCost || units == 0)
     return {};
   Machine machine(*arch, units);
@@ -147,8 +161,8 @@ static Result<SelectedKernels> select(const KernelRegistry &registry, const Forw
     selected.split.reason = problem.work.slices ? "split as the list of work says" : "not split, but listed by work";
     return selected;
   }
-  if (problem.isModified()) {
-    selected.split.reason = "not split: what modifications leave of the keys is not known";
+  if (problem.blocks.any()) {
+    selected.split.reason = "not split: lists of blocks say which keys are visited, and slices are ranges of all";
     return selected;
   }
   if (problem.lists.packedQ || problem.lists.usedQ) {
@@ -164,7 +178,7 @@ static Result<SelectedKernels> select(const KernelRegistry &registry, const Forw
   }
   HeadDims dims{problem.headDim, problem.headDimV};
   for (const KernelEntry *kernel : {*whole, other->kernels[0]})
-    if (units == 0 || !kernel->costOf(dims, architecture)) {
+    if (units == 0 || !roughCost(*kernel, dims, architecture)) {
       selected.split.reason = "not split: what '" + kernel->name + "' costs is not known on " +
                               std::string(architecture);
       return selected;

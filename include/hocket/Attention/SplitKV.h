@@ -40,7 +40,7 @@ struct SelectedKernels {
 inline constexpr double splitMustReach = 0.94;
 
 /// Estimates `whole` on `problem`, and `slices` with `combine` for every number of slices worth a
-/// thought. All entries must have costs for the problem's heads. `units`: compute units of the
+/// thought. All entries must have costs for the problem's heads or for larger ones. `units`: compute units of the
 /// device, at least 1.
 std::vector<SplitEstimate> estimateSplits(const ForwardProblem &problem, const KernelEntry &whole,
                                           const KernelEntry &slices, const KernelEntry &combine,
