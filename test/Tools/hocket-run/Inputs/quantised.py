@@ -1,9 +1,9 @@
 """Matrices of 8 bits and their product, and rounding to them, without numpy and without hocket's own tables.
 
-quantised.py product TYPE_A[,TYPE_B] M N K
+quantised.py product TYPE_A[,TYPE_B] M N K [plain]
     writes a.npy, b.npy (bits), a_scale.npy, b_scale.npy, bias.npy and c.npy: bf16 bits of (A B^T + bias) * a_scale *
     b_scale, rounded as a kernel rounds: sums exact, each scale in float32, bf16 at the end. The numbers are such that
-    sums are exact in float32. The bias is for i8; with floats it is not added.
+    sums are exact in float32. The bias is for i8; with floats it is not added. `plain`: all scales are 1.
 quantised.py transposed TYPE K
     writes a.npy and b.npy of 1 x K x 1 x 64 and c.npy: B^T A in float32.
 quantised.py rounded TYPE_1 TYPE_2
@@ -64,12 +64,12 @@ def numbers(kind, count, seeded):
     return [seeded.choice(normal + [0]) for _ in range(count)]
 
 
-def product(kinds, m, n, k):
+def product(kinds, m, n, k, plain=""):
     kind_a, kind_b = (kinds.split(",") * 2)[:2]
     m, n, k, seeded = int(m), int(n), int(k), random.Random(7)
     a, b = numbers(kind_a, m * k, seeded), numbers(kind_b, n * k, seeded)
-    row = [f32(seeded.uniform(0.01, 1)) for _ in range(m)]
-    column = [f32(seeded.uniform(0.01, 1)) for _ in range(n)]
+    row = [1.0 if plain else f32(seeded.uniform(0.01, 1)) for _ in range(m)]
+    column = [1.0 if plain else f32(seeded.uniform(0.01, 1)) for _ in range(n)]
     bias = [seeded.randrange(-5000, 5000) if kind_a == "i8" else 0 for _ in range(n)]
     wide_a, wide_b = [decode(kind_a, x) for x in a], [decode(kind_b, x) for x in b]
     c = []
