@@ -69,6 +69,53 @@ def vllm():
     return registered
 
 
+def and_masks(*functions):
+    mask_functions = functions
+
+    def and_mask(batch, head, query, key):
+        result = torch.ones((), dtype=torch.bool)
+        for function in mask_functions:
+            result = result & function(batch, head, query, key)
+        return result
+
+    return and_mask
+
+
+def sliding_window_overlay(sliding_window):
+    def inner_mask(batch, head, query, key):
+        return key > query - sliding_window
+
+    return inner_mask
+
+
+def transformers():
+    """transformers/masking_utils.py and what registers attention. Returns what was registered."""
+
+    def causal_mask_function(batch, head, query, key):
+        return key <= query
+
+    def bidirectional_mask_function(batch, head, query, key):
+        return query >= 0
+
+    def sdpa_mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, mask_function=causal_mask_function,
+                  attention_mask=None, **unused):
+        place = lambda count, first, *after: (torch.arange(count) + first).reshape(-1, *(1,) * len(after))  # noqa: E731
+        places = place(batch_size, 0, 1, 1, 1), place(1, 0, 1, 1), place(q_length, q_offset, 1), place(kv_length, kv_offset)
+        seen = mask_function(*places).expand(batch_size, 1, q_length, kv_length)
+        return seen if attention_mask is None else seen & attention_mask[:, None, None, kv_offset: kv_offset + kv_length].bool()
+
+    registered = {}
+    interface = lambda kind: types.SimpleNamespace(  # noqa: E731
+        register=lambda name, function: registered.__setitem__((kind, name), function))
+    window = lambda size: and_masks(sliding_window_overlay(size), causal_mask_function)  # noqa: E731
+    masking = _module("transformers.masking_utils", causal_mask_function=causal_mask_function, and_masks=and_masks,
+                      bidirectional_mask_function=bidirectional_mask_function, sdpa_mask=sdpa_mask,
+                      sliding_window_causal_mask_function=window)
+    vars(sys.modules["transformers"]).update(masking_utils=masking, AttentionInterface=interface("attention"),
+                                             AttentionMaskInterface=interface("mask"))
+    return registered
+
+
 @dataclasses.dataclass
 class CommonAttentionMetadata:
     """vLLM's, as far as a backend reads it."""
