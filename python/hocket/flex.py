@@ -5,6 +5,7 @@ are called once with values that record what is done with them: operators, compa
 numpy, and reads of captured tensors at traced places.
 """
 import contextlib
+import os
 import traceback
 
 from ._captured import ELEMENTS, element_type, reading, replaced
@@ -32,7 +33,7 @@ def _sizes(shape, sizes):
 def _user_line(error):
     """Where the user's function is when it raises `error`."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "hocket" not in frame.filename.replace("\\", "/").rpartition("/")[0].split("/")[-1:]]
+    own = [frame for frame in frames if os.path.dirname(frame.filename) != os.path.dirname(__file__)]
     return f"{own[-1].filename}:{own[-1].lineno}" if own else "<unknown>"
 
 
