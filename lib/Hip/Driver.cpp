@@ -147,6 +147,13 @@ std::shared_ptr<Capture> Driver::captureOf(const void *stream) const {
   return it == captures.end() ? nullptr : it->second;
 }
 
+std::shared_ptr<Capture> Driver::openCapture(uint64_t id) const {
+  for (auto &[stream, capture] : captures)
+    if (capture->id == id)
+      return capture;
+  return nullptr;
+}
+
 /// Whether `capture` forbids calls of `thread` that a graph cannot repeat.
 static bool forbids(const Capture &capture, const Thread &thread) {
   if (thread.captureMode == CaptureMode::Relaxed || capture.mode == CaptureMode::Relaxed)

@@ -74,7 +74,7 @@ enum class CaptureMode : int { Global, ThreadLocal, Relaxed };
 
 /// Streams whose work goes into a graph.
 struct Capture {
-  uint64_t id = 0;
+  uint64_t id = 0; ///< from 1, never used again
   const void *origin = nullptr; ///< the stream that began it and must end it, by its key
   const Thread *thread = nullptr;
   CaptureMode mode = CaptureMode::Global;
@@ -86,7 +86,7 @@ struct Capture {
 struct Event {
   unsigned flags = 0;
   std::optional<std::chrono::steady_clock::time_point> mark;
-  std::shared_ptr<Capture> capture; ///< in which it was recorded last; null if in none
+  uint64_t capture = 0; ///< in which it was recorded last, by its `id`; 0 if in none
 };
 
 /// Memory that the host may access too: its pages, and the flags it was asked for with.
@@ -149,6 +149,8 @@ public:
   Outcome checkStream(const void *handle) const;
   /// The capture that the stream's work goes into, or null.
   std::shared_ptr<Capture> captureOf(const void *stream) const;
+  /// The capture of number `id`, or null where it is over.
+  std::shared_ptr<Capture> openCapture(uint64_t id) const;
   /// Does `device` at once, or keeps it in the graph that `stream` is captured into.
   Outcome enqueue(const void *stream, std::function<Outcome(Driver &)> device);
   /// Refuses a call that a captured graph cannot repeat, such as an allocation or a wait, and ends

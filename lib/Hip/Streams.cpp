@@ -34,9 +34,9 @@ static Outcome createStream(Driver &driver, void **stream, unsigned flags, int p
   return hipSuccess;
 }
 
-/// Captures `stream`, too.
+/// Captures `stream`, too; `capture` is null where it is over.
 static Outcome joinCapture(Driver &driver, const void *stream, std::shared_ptr<Capture> capture) {
-  if (!capture->valid || driver.captures.count(capture->origin) == 0)
+  if (!capture || !capture->valid)
     return {hipErrorStreamCaptureIsolation, "the event was recorded in a capture that is over; record it anew"};
   std::shared_ptr<Capture> own = driver.captureOf(stream);
   if (own && own != capture)
@@ -53,7 +53,8 @@ static int recordEvent(const char *name, void *handle, void *stream) {
       return outcome;
     if (Outcome outcome = findEvent(driver, handle, event); !outcome.ok())
       return outcome;
-    event->capture = driver.captureOf(stream);
+    std::shared_ptr<Capture> capture = driver.captureOf(stream);
+    event->capture = capture ? capture->id : 0;
     return driver.enqueue(stream, [event](Driver &) {
       event->mark = std::chrono::steady_clock::now();
       return Outcome(hipSuccess);
@@ -71,7 +72,7 @@ static int waitEvent(const char *name, void *stream, void *handle) {
     const Outcome valid = driver.checkStream(stream);
     const Outcome found = valid.ok() ? findEvent(driver, handle, event) : valid;
     // A stream that waits for captured work is captured with it.
-    return found.ok() && event->capture ? joinCapture(driver, stream, event->capture) : found;
+    return found.ok() && event->capture ? joinCapture(driver, stream, driver.openCapture(event->capture)) : found;
   });
 }
 
@@ -197,7 +198,7 @@ int hipEventCreateWithFlags(void **event, unsigned flags) {
   return call("hipEventCreateWithFlags", [&](Driver &driver) {
     if (Outcome outcome = needPointers(event); !outcome.ok())
       return outcome;
-    *event = driver.events.insert(std::make_shared<Event>(Event{flags, std::nullopt, nullptr}));
+    *event = driver.events.insert(std::make_shared<Event>(Event{flags, std::nullopt, 0}));
     return Outcome(hipSuccess);
   });
 }
@@ -220,8 +221,8 @@ int hipEventSynchronize(void *handle) {
     std::shared_ptr<Event> event;
     if (Outcome valid = findEvent(driver, handle, event); !valid.ok())
       return valid;
-    if (event->capture && event->capture->valid && driver.captures.count(event->capture->origin) != 0) {
-      event->capture->valid = false;
+    if (std::shared_ptr<Capture> capture = driver.openCapture(event->capture); capture && capture->valid) {
+      capture->valid = false;
       return Outcome(hipErrorCapturedEvent, "the event was recorded in a capture, so nothing can be waited for");
     }
     return driver.fault.value_or(Outcome(hipSuccess));

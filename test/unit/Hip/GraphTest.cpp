@@ -8,7 +8,7 @@ using namespace hocket;
 
 namespace {
 constexpr int captureUnsupported = 900, captureInvalidated = 901, captureUnmatched = 903, captureImplicit = 906,
-              capturedEvent = 907, illegalState = 401;
+              capturedEvent = 907, captureIsolation = 905, illegalState = 401;
 constexpr int globalMode = 0, threadLocalMode = 1, relaxedMode = 2;
 
 class HipGraph : public HipTest {
@@ -100,6 +100,20 @@ TEST_F(HipGraph, CapturesStreamsThatJoin) {
   ASSERT_EQ(hipGraphInstantiateWithFlags(&executable, outer, 0), 0);
   ASSERT_EQ(hipGraphLaunch(executable, other), 0);
   EXPECT_THAT(result(), testing::Each(6u));
+}
+
+// An event belongs to the capture in which it was recorded, not to a later one of the same stream.
+TEST_F(HipGraph, ForgetsCapturesThatAreOver) {
+  void *event = nullptr, *graph = nullptr;
+  ASSERT_EQ(hipEventCreate(&event), 0);
+  ASSERT_EQ(hipStreamBeginCapture(stream, globalMode), 0);
+  ASSERT_EQ(hipEventRecord(event, stream), 0);
+  ASSERT_EQ(hipStreamEndCapture(stream, &graph), 0);
+  EXPECT_EQ(hipStreamWaitEvent(other, event, 0), captureIsolation);
+  ASSERT_EQ(hipStreamBeginCapture(stream, globalMode), 0);
+  EXPECT_EQ(hipStreamWaitEvent(other, event, 0), captureIsolation);
+  EXPECT_EQ(hipEventSynchronize(event), 0);
+  EXPECT_EQ(hipStreamEndCapture(stream, &graph), 0);
 }
 
 // Each of these ends the capture; only the capture's end tells the graph's fate.
