@@ -8,6 +8,7 @@ import re
 import torch
 
 from . import _autograd, _calls, flex
+from ._ready import remembered
 
 # What records a modification is called, not recorded itself.
 flex.record = torch.compiler.disable(flex.record)
@@ -27,6 +28,7 @@ class _Operator:
         self.tensors = [f"Tensor {tensor}" for tensor in tensors]
         self.arguments = arguments
         names = [argument.split()[-1] for argument in arguments.split(", ")]
+        self.forward = remembered(self.forward, [*tensors, *names])
         self.places = [len(tensors) + names.index(argument) for argument in gradients]
 
     def define(self):

@@ -7,8 +7,10 @@ from ._arguments import real
 from ._call import attend
 from ._errors import InvalidInput, Unsupported
 from ._heads import are_whole, cut, padded, whole_heads
+from ._ready import remembered
 
 
+@remembered
 @whole_heads("softmax_scale")
 def flash_attn_func(
     q,
@@ -32,13 +34,16 @@ def flash_attn_func(
     num_splits=0,
     arch="gfx950",
     stream=None,
+    deterministic_lengths=False,
 ):
     """Attention with flash-attn 2's arguments; see the stub or docs/Python.md."""
     _refuse_probabilities(return_attn_probs)
     given = (dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, rng_state, sink, num_splits, arch)
     if _tensors.is_traced(q):
+        _refuse_traced(deterministic_lengths)
         return _operators().flash_attn_func(q, k, v, given, out, lse, return_lse)
     call, others = _calls.dense(q, k, v, *given, dtype, stream)
+    call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=others)
 
 
@@ -92,6 +97,7 @@ def flash_attn_backward(
     )[:3]
 
 
+@remembered
 @whole_heads("softmax_scale")
 def flash_attn_varlen_func(
     q,
@@ -123,6 +129,7 @@ def flash_attn_varlen_func(
     dtype=None,
     arch="gfx950",
     stream=None,
+    deterministic_lengths=False,
 ):
     """Attention of packed sequences with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
     _refuse_probabilities(return_attn_probs)
@@ -132,11 +139,14 @@ def flash_attn_varlen_func(
     given = (cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal, window_size, softcap,
              alibi_slopes, block_table, rng_state, sink, min_seqlen_q, seqused_q, seqused_k, work_list, arch)
     if _tensors.is_traced(q):
+        _refuse_traced(deterministic_lengths)
         return _operators().flash_attn_varlen_func(q, k, v, given, out, lse, return_lse)
     call, others = _calls.packed(q, k, v, *given, dtype, stream)
+    call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=others)
 
 
+@remembered
 @whole_heads("softmax_scale", written=("k", "v"))
 def flash_attn_with_kvcache(
     q,
@@ -167,6 +177,7 @@ def flash_attn_with_kvcache(
     dtype=None,
     arch="gfx950",
     stream=None,
+    deterministic_lengths=False,
 ):
     """Attention over a cache of keys and values: flash-attn 2's arguments, and flash-attn 3's of packed queries;
     docs/Caches.md has the rest."""
@@ -178,16 +189,19 @@ def flash_attn_with_kvcache(
         update = None if k is None else (k, v, rotary_cos, rotary_sin, rotary_interleaved)
         made = _with_leftpad(q, k_cache, v_cache, update, (cache_seqlens, cache_batch_idx, cache_leftpad), dict(
             softmax_scale=softmax_scale, causal=causal, window_size=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
-            sink=sink, dtype=dtype, arch=arch, stream=stream))
+            sink=sink, dtype=dtype, arch=arch, stream=stream, deterministic_lengths=deterministic_lengths))
         return _into(made, out, lse, return_softmax_lse)
     given = (k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, block_table, softmax_scale, causal, window_size, softcap,
              rotary_interleaved, alibi_slopes, num_splits, cu_seqlens_q, max_seqlen_q, sink, arch)
     if _tensors.is_traced(q):
+        _refuse_traced(deterministic_lengths)
         return _operators().flash_attn_with_kvcache(q, k_cache, v_cache, given, out, lse, return_softmax_lse)
     call, others = _calls.cached(q, k_cache, v_cache, *given, dtype, stream)
+    call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k_cache, v_cache, out=out, lse=lse, return_lse=return_softmax_lse, others=others)
 
 
+@remembered
 @whole_heads("scale")
 def scaled_dot_product_attention(
     query,
@@ -307,6 +321,12 @@ def _modifications(query, key, score_mod, block_mask):
 
 def _refuse_probabilities(return_attn_probs):
     _calls.refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
+
+
+def _refuse_traced(deterministic_lengths):
+    if deterministic_lengths:
+        raise Unsupported("argument 'deterministic_lengths' is True while torch traces, whose operators do not have it; call the "
+                          "function outside of what is compiled, or leave it out")
 
 
 def _operators():

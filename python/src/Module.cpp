@@ -84,6 +84,9 @@ PYBIND11_MODULE(_hocket, module) {
   module.attr("architectures") = py::tuple(architectures);
   addTensor(module);
   addKernel(module);
+  py::class_<PreparedForward>(module, "PreparedForward", py::module_local())
+      .def(py::init<const py::dict &, const py::dict &, const std::string &, const std::vector<std::string> &>())
+      .def("run", &PreparedForward::run);
   module.def("merge", &merge);
   module.def("tune", &tune);
   auto define = [&](const char *name, auto function) {

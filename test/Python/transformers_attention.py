@@ -1,5 +1,6 @@
 """hocket.integrations.transformers: small random models of Transformers where it is installed, else its mask and attention functions
 in a stand-in, against attention in float32."""
+import copy
 import importlib.util
 import math
 import types
@@ -127,25 +128,31 @@ class Models(unittest.TestCase):
         integration.register()
         for kind, settings in MODELS:
             with self.subTest(kind):
-                self.compare(self.model(kind, settings))
+                self.compare(self.model(kind, settings), has_experts="num_local_experts" in settings)
 
-    def compare(self, model):
-        ids = torch.randint(1, 512, (2, 70))
-        kept = torch.ones_like(ids)
+    def compare(self, model, has_experts):
+        """Beside the same model in float32: about as close as with `eager`. Experts may be chosen otherwise, and tokens with
+        them."""
+        ids = torch.randint(1, 512, (2, 70), generator=torch.Generator().manual_seed(0))
+        kept, labels = torch.ones_like(ids), ids.clone()
         kept[1, :20] = 0  # padded on the left
-        made = {}
-        for implementation in ("eager", "hocket"):
-            model.set_attn_implementation(implementation)
-            model.zero_grad()
-            logits = model(ids, attention_mask=kept).logits.float()
-            loss = model(ids, attention_mask=kept, labels=ids.masked_fill(kept == 0, -100)).loss
-            loss.backward()
-            tokens = model.generate(ids, attention_mask=kept, max_new_tokens=5, do_sample=False, pad_token_id=0)
-            gradient = torch.cat([p.grad.float().flatten() for p in model.parameters() if p.grad is not None])
-            made[implementation] = logits[kept.bool()], gradient, tokens
-        for own, wanted, bound in zip(made["hocket"], made["eager"], (2e-2, 6e-2)):
-            self.assertLess(float((own - wanted).norm() / wanted.norm()), bound)
-        self.assertEqual(made["hocket"][2][:, 70].tolist(), made["eager"][2][:, 70].tolist())
+        labels[1, :21] = -100  # no loss of what padding predicts
+        own, made = copy.deepcopy(model), {}
+        for implementation, one in (("float32", model.float()), ("eager", own), ("hocket", own)):
+            one.set_attn_implementation("hocket" if implementation == "hocket" else "eager")
+            one.zero_grad()
+            result = one(ids, attention_mask=kept, labels=labels)
+            result.loss.backward()
+            gradient = torch.cat([p.grad.float().flatten() for p in one.parameters() if p.grad is not None])
+            tokens = one.generate(ids, attention_mask=kept, max_new_tokens=5, do_sample=False, pad_token_id=0)
+            made[implementation] = result.logits.float()[kept.bool()].detach(), gradient, tokens[:, 70:].tolist()
+        for what, number in (("logits", 0), ("gradients", 1)):
+            errors = [float((made[name][number] - made["float32"][number]).norm() / made["float32"][number].norm())
+                      for name in ("hocket", "eager")]
+            print(f"{model.config.model_type} {what}: {errors[0]:.2e}, eager {errors[1]:.2e}")
+            self.assertLess(errors[0], 1.5 * errors[1], what)
+        if not has_experts:
+            self.assertEqual(made["hocket"][2], made["eager"][2])
 
 
 if __name__ == "__main__":
