@@ -66,6 +66,7 @@ def _metadata(info):
         f"{info}/METADATA": "Metadata-Version: 2.1\nName: hocket\n"
         f"Version: {_version()}\nSummary: Attention kernels for AMD GPUs, compiled, run and checked anywhere\n"
         "License: Apache-2.0 WITH LLVM-exception\nRequires-Python: >=3.9\n",
+        f"{info}/entry_points.txt": "[vllm.general_plugins]\nhocket = hocket.integrations.vllm:register\n",
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: hocket\nRoot-Is-Purelib: false\nTag: {_tag()}\n",
     }
 

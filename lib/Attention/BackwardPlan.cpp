@@ -255,6 +255,9 @@ static Result<std::vector<PlannedLaunch>> firstOf(const BackwardChoices &choices
       auto made = make(semantics, kernel);
       if (!made.ok()) {
         last = made.error();
+        // A bug must be reported: another kernel would hide it.
+        if (last.kind == ErrorKind::Internal)
+          return last;
         passedOver.push_back({kernel.name, last.message});
         break;
       }

@@ -84,11 +84,16 @@ Result<PlannedLaunch> Planner::firstMade(const KernelEntry &chosen, const Forwar
   auto kernel = find(chosen, problem);
   if (kernel.ok())
     return PlannedLaunch{chosen.name, *std::move(kernel)};
+  // A bug must be reported: another kernel would hide it.
+  if (kernel.error().kind == ErrorKind::Internal)
+    return kernel.error();
   std::vector<PassedOver> passedOver = {{chosen.name, kernel.error().message}};
   for (const KernelEntry *other : kernels.alternatives(chosen, problem, architecture)) {
     auto instead = find(*other, problem);
     if (instead.ok())
       return PlannedLaunch{other->name, *std::move(instead), {}, false, std::move(passedOver)};
+    if (instead.error().kind == ErrorKind::Internal)
+      return instead.error();
     passedOver.push_back({other->name, instead.error().message});
   }
   return kernel.error();

@@ -461,6 +461,16 @@ static bool readsNumbersAlone(const ForwardProblem &problem) {
          });
 }
 
+/// Whether scores are changed by a number for each query and key, which each tile loads, and by nothing that costs more.
+static bool hasBias(const ForwardProblem &problem) {
+  auto isMatrix = [](const CapturedTensor &of) {
+    return of.sizes.size() >= 2 && of.sizes.back() == "seq_kv" && of.sizes[of.sizes.size() - 2] == "seq_q";
+  };
+  return !problem.dropout && std::any_of(problem.modifications.begin(), problem.modifications.end(), [&](const auto &of) {
+    return !of.isMask && std::any_of(of.tensors.begin(), of.tensors.end(), isMatrix);
+  });
+}
+
 manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
   manifest::Variables variables = {
 #define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
@@ -472,6 +482,7 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"row_keys", Value::integer(mostKeysOfRow(problem))},
       {"plain_scores", Value::integer(hasPlainScores(problem))},
       {"number_scores", Value::integer(readsNumbersAlone(problem))},
+      {"bias", Value::integer(hasBias(problem))},
       {"block_queries", Value::integer(problem.blocks.any() ? problem.blocks.queries : 0)},
       {"scale", Value::real(problem.effectiveScale())},
       {"is_bf16", Value::integer(problem.dtype == ElementType::BF16)},

@@ -453,12 +453,7 @@ Status Compiler::draw() {
 }
 
 Status Compiler::toRocdl() {
-  // Only of kernels that look up pages: in others LLVM has not been seen to merge what waits count, and the check takes some
-  // of their code, such as loads in loops over lanes, for wrong.
   countedPlans = readCountedPlans(*module);
-  llvm::erase_if(countedPlans, [](const hocket::amdgpu::CountedPlan &plan) {
-    return llvm::none_of(plan.nodes, [](const auto &node) { return node.kind == hocket::amdgpu::CountedPlan::Kind::LookUps; });
-  });
   return runPasses([&](PassManager &manager) {
     // What a hand has written is held to the same rules as what the passes write.
     if (options.from == Stage::Clusters)

@@ -20,8 +20,10 @@ using namespace hocket::reference;
 
 Result<ElementType> hocket::reference::computedTypeOf(mlir::Type type) {
   std::optional<ElementType> found = asElementType(type);
-  constexpr ElementType computed[] = {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I32,
-                                      ElementType::I16, ElementType::I8,  ElementType::I1};
+  constexpr ElementType computed[] = {ElementType::F32,        ElementType::F16,    ElementType::BF16,
+                                      ElementType::I32,        ElementType::I16,    ElementType::I8,
+                                      ElementType::I1,         ElementType::F8E4M3, ElementType::F8E5M2,
+                                      ElementType::F8E4M3FNUZ, ElementType::F8E5M2FNUZ};
   if (found && llvm::is_contained(computed, *found))
     return *found;
   return invalidInput("a region of elements cannot compute with this type");
@@ -36,6 +38,9 @@ double hocket::reference::ulpOf(ElementType type, double value) {
 }
 
 double hocket::reference::roundTo(ElementType type, double value) {
+  // Conversions to floats of 8 bits saturate (docs/Values.md), infinities too.
+  if (isFloat(type) && infoOf(type).bits == 8 && !std::isnan(value))
+    return decode(type, encode(type, value, Overflow::Saturate));
   return isFloat(type) && std::isfinite(value) ? decode(type, encode(type, value)) : value;
 }
 

@@ -218,8 +218,11 @@ bool Search::timeIsUp() const {
   return options.seconds > 0 && spent.count() > options.seconds;
 }
 
-/// What is wrong with a schedule is seen before there is code; behind that, registers are what is wanting.
-static Outcome refusal(const CompileFailure &failure) {
+/// What is wrong with a schedule is seen before there is code; behind that, registers are what is wanting, or Hocket has a
+/// bug.
+static Outcome refusal(const CompileFailure &failure, const Error &error) {
+  if (error.kind == ErrorKind::Internal)
+    return Outcome::Failed;
   return failure.stage && *failure.stage >= Stage::Asm ? Outcome::Spilled : Outcome::Illegal;
 }
 
@@ -284,7 +287,7 @@ std::optional<attention::CompiledKernel> Search::compiled(const Key &key, Trial 
   CompileFailure failure;
   Result<Compilation> compilation = compile(text, name, compileOptions, &failure);
   if (!compilation.ok()) {
-    trial.outcome = refusal(failure);
+    trial.outcome = refusal(failure, compilation.error());
     trial.message = compilation.error().message;
     return std::nullopt;
   }

@@ -49,4 +49,5 @@ __all__ = [
 if hasattr(getattr(_sys.modules.get("torch"), "library", None), "register_autograd"):
     from . import _operators, _sdpa  # noqa: F401
 
-    _sdpa.register()
+    if __name__ == "hocket":
+        _sdpa.register()

@@ -2,11 +2,10 @@
 
 What the library cannot do is refused by an exception that names the argument; nothing is ignored.
 """
-import contextvars
 import json
 import math
 
-from . import _hocket, _large, _tensors
+from . import _hocket, _large, _ready, _tensors
 from ._arguments import architecture, integer, text
 from ._errors import InvalidInput, Unsupported
 
@@ -18,18 +17,15 @@ LAYOUTS = {
     "bhsd": "[batch, heads, seq, head_dim]",
 }
 
-#: A list for the plans of what is called, which then does not run; None: it runs.
-_plans = contextvars.ContextVar("plans", default=None)
-
 
 def plan_of(function, /, *args, **kwargs):
     """What `function(*args, **kwargs)` would launch, as a dict; nothing runs, and what the call returns is not filled."""
     plans = []
-    token = _plans.set(plans)
+    token = _ready.plans.set(plans)
     try:
         function(*args, **kwargs)
     finally:
-        _plans.reset(token)
+        _ready.plans.reset(token)
     if not plans:
         raise InvalidInput(f"argument 'function' is {function!r}, which launches no attention; give a function of hocket")
     return plans[0]
@@ -37,7 +33,7 @@ def plan_of(function, /, *args, **kwargs):
 
 def _run(name, *arguments):
     """Runs `_hocket.forward` or `backward`, or keeps its plan for `plan_of`. Returns whether it ran."""
-    plans = _plans.get()
+    plans = _ready.plans.get()
     if plans is None:
         getattr(_hocket, name)(*arguments)
     else:
@@ -257,12 +253,23 @@ class Call:
         self._paged = sequences is not None and sequences.table is not None
         self._of_keys = "pages" if self._paged else of_keys or layout
         self._in_vectors = self.is_empty = False
+        self.deterministic_lengths = False  # whether one kernel serves all lengths
+        self.asked_stream = stream
         self.problem, self._beside, self.captured = None, {}, []
 
     def add_up(self, others, accumulate, deterministic):
         """Of a backward: which gradients there are beside those of q, k and v, and how dQ is added up."""
         self.others = others
         self._adding = {"accumulate": _accumulation(accumulate), "deterministic": bool(deterministic)}
+
+    @property
+    def is_dropping(self):
+        return self._dropout is not None
+
+    @property
+    def sequences_differ(self):
+        """Whether there may be rows that no sequence uses."""
+        return self._sequences is not None
 
     def _describe(self, q, k, v):
         """The three, read and checked; they say the problem."""
@@ -294,6 +301,10 @@ class Call:
             raise InvalidInput(f"argument '{self.names.q}' has no rows, and new keys go with queries; give at least one")
         problem["dropout"], problem["in_vectors"] = self._dropout, self._in_vectors
         problem.update(self._adding)
+        problem["deterministic_lengths"] = self.deterministic_lengths
+        if self.deterministic_lengths and problem["num_splits"] > 1:
+            raise InvalidInput(f"argument 'num_splits' is {problem['num_splits']} with deterministic_lengths, and where keys are "
+                               f"split depends on how many there are; leave one of them out")
         updated, known = self._update(views["q"], self.stream) if self._update else ({}, {"update": None})
         problem.update(known)
         modifications = self._modify(problem) if self._modify else Modifications()
@@ -347,7 +358,7 @@ class Call:
         """Computes into `out` and `lse`, or new tensors. Returns both; the latter is None if nobody wants it."""
         views = self._describe(q, k, v)
         first = views["q"]
-        shape = (*first.shape[:-1], views["v"].shape[-1])
+        shape, is_new = (*first.shape[:-1], views["v"].shape[-1]), (out is None, lse is None)
         out, views["o"] = self._output(out, "out", shape, q, first)
         may_be_large = not self.is_empty and _large.may_be(self.problem)
         if want_lse or lse is not None or may_be_large:
@@ -361,6 +372,8 @@ class Call:
         # A block's queries are read before its rows of O are written, by the same workgroup.
         _check_apart(views, [key for key in ("o", "lse") if key in views], in_place={("o", "q")})
         ran = _run("forward", self.problem, views, self.arch, self.stream)
+        if ran and not may_be_large:
+            _ready.note(self, views, out, lse, is_new)
         rows = _large.shifts(lse) if ran and may_be_large else None
         if rows is not None:
             self._forward_shifted(rows, views)
@@ -475,6 +488,9 @@ def attend(call, q, k, v, *, out, lse, return_lse, others=()):
     call.others = [key for key, _, _ in others]
     wanting = [name for _, name, tensor in (*call.names.zip(q, k, v), *others) if _tensors.wants_gradient(tensor)]
     if wanting:
+        if call.deterministic_lengths:
+            raise Unsupported(f"argument 'deterministic_lengths' is True, and argument '{wanting[0]}' requires a gradient, whose "
+                              f"kernels follow the lengths; leave it out, or call under torch.no_grad()")
         for name, tensor in (("out", out), ("lse", lse)):
             if tensor is not None:
                 raise Unsupported(

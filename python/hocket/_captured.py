@@ -261,11 +261,12 @@ def replaced(thing, trace, known):
 
 
 def _is_of_hocket(function):
-    return str(function.__module__).startswith("hocket.") and not function.__closure__
+    return str(function.__module__).startswith(f"{__package__}.") and not function.__closure__
 
 
 def _is_of_library(thing):
-    return str(getattr(thing, "__module__", "")).partition(".")[0] in ("torch", "numpy", "hocket")
+    module = str(getattr(thing, "__module__", ""))
+    return module.partition(".")[0] in ("torch", "numpy") or f"{module}.".startswith(f"{__package__}.")
 
 
 def _has_arrays(thing):

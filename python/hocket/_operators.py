@@ -3,13 +3,19 @@
 An operator takes what is left of a function's arguments after heads, batches and masks have been made ready by torch's own
 operations, and gives O and LSE. Its gradient is an operator, too. Shapes are known without computing.
 """
+import re
+
 import torch
 
 from . import _autograd, _calls, flex
+from ._ready import remembered
 
 # What records a modification is called, not recorded itself.
 flex.record = torch.compiler.disable(flex.record)
-_LIBRARY = torch.library.Library("hocket", "FRAGMENT")
+# A copy of this package by another name, as a kernels hub loads it, has operators of its own.
+NAMESPACE = re.sub(r"\W", "_", __package__)
+_LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")
+_OPS = getattr(torch.ops, NAMESPACE)
 _FLASH = ("float dropout_p, float? softmax_scale, bool causal, SymInt[] window_size, float softcap, Tensor? alibi_slopes, ")
 
 
@@ -22,6 +28,7 @@ class _Operator:
         self.tensors = [f"Tensor {tensor}" for tensor in tensors]
         self.arguments = arguments
         names = [argument.split()[-1] for argument in arguments.split(", ")]
+        self.forward = remembered(self.forward, [*tensors, *names])
         self.places = [len(tensors) + names.index(argument) for argument in gradients]
 
     def define(self):
@@ -32,7 +39,7 @@ class _Operator:
         for key in ("CPU", "CUDA"):  # torch calls ROCm CUDA
             _LIBRARY.impl(self.name, self.forward, key)
             _LIBRARY.impl(backward, self.backward, key)
-        own, back = f"hocket::{self.name}", f"hocket::{backward}"
+        own, back = f"{NAMESPACE}::{self.name}", f"{NAMESPACE}::{backward}"
         torch.library.register_fake(own, self.shapes, lib=_LIBRARY)
         torch.library.register_fake(back, self.backward_shapes, lib=_LIBRARY)
         torch.library.register_autograd(own, self.differentiate, setup_context=self.keep, lib=_LIBRARY)
@@ -100,7 +107,7 @@ class _Operator:
         for place in self.places:
             need = ctx.needs_input_grad[place]
             needs += list(need) if isinstance(need, (list, tuple)) else [bool(need)]
-        operator = getattr(torch.ops.hocket, f"{self.name}_backward")
+        operator = getattr(_OPS, f"{self.name}_backward")
         made = operator(dout, dlse, out, lse, needs, *arguments)
         # torch wants a list for a list of tensors, and None for one of numbers.
         nothing = [[None] * len(a) if isinstance(a, list) and all(isinstance(t, torch.Tensor) for t in a) else None
@@ -116,11 +123,11 @@ class _Operator:
         return tuple(result)
 
     def over_batches(self, info, in_dims, *arguments):
-        made = _one_by_one(getattr(torch.ops.hocket, self.name), info, in_dims, arguments)
+        made = _one_by_one(getattr(_OPS, self.name), info, in_dims, arguments)
         return tuple(torch.stack(parts) for parts in zip(*made)), (0, 0)
 
     def backward_over_batches(self, info, in_dims, *arguments):
-        made = _one_by_one(getattr(torch.ops.hocket, f"{self.name}_backward"), info, in_dims, arguments)
+        made = _one_by_one(getattr(_OPS, f"{self.name}_backward"), info, in_dims, arguments)
         stacked = [torch.stack(parts) for parts in zip(*made)]
         return stacked, [0] * len(stacked)
 
@@ -177,7 +184,7 @@ def _append(*arguments):
 
 for _key in ("CPU", "CUDA"):
     _LIBRARY.impl(_APPEND, _append, _key)
-torch.library.register_fake(f"hocket::{_APPEND}", _OPERATORS[-1].shapes, lib=_LIBRARY)
+torch.library.register_fake(f"{NAMESPACE}::{_APPEND}", _OPERATORS[-1].shapes, lib=_LIBRARY)
 
 
 def _results(made, out, lse, return_lse):
@@ -200,7 +207,7 @@ def _drawn(dropout_p, rng_state):
 
 def flash_attn_func(q, k, v, given, out, lse, return_lse):
     p, scale, causal, window, cap, slopes, state, sink, splits, arch = given
-    made = torch.ops.hocket.flash_attn_func(q, k, v, p, scale, bool(causal), list(window), float(cap), slopes, _drawn(p, state),
+    made = _OPS.flash_attn_func(q, k, v, p, scale, bool(causal), list(window), float(cap), slopes, _drawn(p, state),
                                             sink, splits, arch)
     return _results(made, out, lse, return_lse)
 
@@ -208,7 +215,7 @@ def flash_attn_func(q, k, v, given, out, lse, return_lse):
 def flash_attn_varlen_func(q, k, v, given, out, lse, return_lse):
     (starts_q, starts_k, most_q, most_k, p, scale, causal, window, cap, slopes, table, state, sink, least, used_q, used_k, work,
      arch) = given
-    made = torch.ops.hocket.flash_attn_varlen_func(
+    made = _OPS.flash_attn_varlen_func(
         q, k, v, starts_q, starts_k, most_q, most_k, p, scale, bool(causal), list(window), float(cap), slopes, table,
         _drawn(p, state), sink, least, used_q, used_k, bool(work), arch)
     return _results(made, out, lse, return_lse)
@@ -222,11 +229,11 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, given, out, lse, return_lse):
         rows = k_cache.shape[1] * (1 if table is None else table.shape[1])
         lengths = torch.full((batch,), rows if lengths is None else lengths, dtype=torch.int32, device=q.device)
     if k is None:
-        made = torch.ops.hocket.flash_attn_with_kvcache(
+        made = _OPS.flash_attn_with_kvcache(
             q, k_cache, v_cache, lengths, index, table, scale, bool(causal), list(window), float(cap), slopes, splits, starts,
             most, sink, arch)
     else:
-        made = torch.ops.hocket.flash_attn_with_kvcache_append(
+        made = _OPS.flash_attn_with_kvcache_append(
             q, k_cache, v_cache, k, v, cos, sin, lengths, index, table, scale, bool(causal), list(window), float(cap),
             bool(interleaved), slopes, splits, starts, most, sink, arch)
     return _results(made, out, lse, return_lse)
@@ -234,7 +241,7 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, given, out, lse, return_lse):
 
 def scaled_dot_product_attention(query, key, value, given, out, lse, return_lse):
     mask, p, causal, scale, state, splits, arch = given
-    made = torch.ops.hocket.scaled_dot_product_attention(query, key, value, mask, p, bool(causal), scale, _drawn(p, state),
+    made = _OPS.scaled_dot_product_attention(query, key, value, mask, p, bool(causal), scale, _drawn(p, state),
                                                          splits, arch)
     return _results(made, out, lse, return_lse)
 
@@ -243,5 +250,5 @@ def flex_attention(query, key, value, given, out, lse, return_lse):
     # Lists that are made on the host, and what functions capture, may be numpy's.
     is_of_tensors = lambda part: isinstance(part, list) and part and hasattr(part[0], "shape")  # noqa: E731
     given = [[torch.as_tensor(tensor) for tensor in part] if is_of_tensors(part) else part for part in given]
-    made = torch.ops.hocket.flex_attention(query, key, value, *given)
+    made = _OPS.flex_attention(query, key, value, *given)
     return _results(made, out, lse, return_lse)

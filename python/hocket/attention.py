@@ -2,13 +2,15 @@
 
 What the library cannot do is refused by an exception that names the argument; nothing is ignored.
 """
-from . import _broadcast, _calls, _tensors, block_mask as block_masks, flex
+from . import _broadcast, _calls, _gathered, _tensors, block_mask as block_masks, flex
 from ._arguments import real
 from ._call import attend
 from ._errors import InvalidInput, Unsupported
 from ._heads import are_whole, cut, padded, whole_heads
+from ._ready import remembered
 
 
+@remembered
 @whole_heads("softmax_scale")
 def flash_attn_func(
     q,
@@ -32,13 +34,16 @@ def flash_attn_func(
     num_splits=0,
     arch="gfx950",
     stream=None,
+    deterministic_lengths=False,
 ):
     """Attention with flash-attn 2's arguments; see the stub or docs/Python.md."""
     _refuse_probabilities(return_attn_probs)
     given = (dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, rng_state, sink, num_splits, arch)
     if _tensors.is_traced(q):
+        _refuse_traced(deterministic_lengths)
         return _operators().flash_attn_func(q, k, v, given, out, lse, return_lse)
     call, others = _calls.dense(q, k, v, *given, dtype, stream)
+    call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=others)
 
 
@@ -92,6 +97,7 @@ def flash_attn_backward(
     )[:3]
 
 
+@remembered
 @whole_heads("softmax_scale")
 def flash_attn_varlen_func(
     q,
@@ -123,17 +129,24 @@ def flash_attn_varlen_func(
     dtype=None,
     arch="gfx950",
     stream=None,
+    deterministic_lengths=False,
 ):
     """Attention of packed sequences with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
     _refuse_probabilities(return_attn_probs)
+    if _gathered.needs_rows(q, k, v, block_table):
+        k, v, cu_seqlens_k, seqused_k = _gathered.rows_of(k, v, cu_seqlens_k, seqused_k, block_table)
+        block_table = None
     given = (cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal, window_size, softcap,
              alibi_slopes, block_table, rng_state, sink, min_seqlen_q, seqused_q, seqused_k, work_list, arch)
     if _tensors.is_traced(q):
+        _refuse_traced(deterministic_lengths)
         return _operators().flash_attn_varlen_func(q, k, v, given, out, lse, return_lse)
     call, others = _calls.packed(q, k, v, *given, dtype, stream)
+    call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=others)
 
 
+@remembered
 @whole_heads("softmax_scale", written=("k", "v"))
 def flash_attn_with_kvcache(
     q,
@@ -164,18 +177,31 @@ def flash_attn_with_kvcache(
     dtype=None,
     arch="gfx950",
     stream=None,
+    deterministic_lengths=False,
 ):
     """Attention over a cache of keys and values: flash-attn 2's arguments, and flash-attn 3's of packed queries;
     docs/Caches.md has the rest."""
-    _calls.refuse(cache_leftpad, None, "cache_leftpad", "let sequences begin with the first row of the cache")
+    if cache_leftpad is not None:
+        for name, tensor in (("block_table", block_table), ("cu_seqlens_q", cu_seqlens_q)):
+            if tensor is not None:
+                raise Unsupported(f"argument '{name}' is given with 'cache_leftpad', which goes with caches [batch, rows, heads, "
+                                  f"head_dim] and queries [batch, seq, heads, head_dim]; leave one of them out")
+        update = None if k is None else (k, v, rotary_cos, rotary_sin, rotary_interleaved)
+        made = _with_leftpad(q, k_cache, v_cache, update, (cache_seqlens, cache_batch_idx, cache_leftpad), dict(
+            softmax_scale=softmax_scale, causal=causal, window_size=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
+            sink=sink, dtype=dtype, arch=arch, stream=stream, deterministic_lengths=deterministic_lengths))
+        return _into(made, out, lse, return_softmax_lse)
     given = (k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, block_table, softmax_scale, causal, window_size, softcap,
              rotary_interleaved, alibi_slopes, num_splits, cu_seqlens_q, max_seqlen_q, sink, arch)
     if _tensors.is_traced(q):
+        _refuse_traced(deterministic_lengths)
         return _operators().flash_attn_with_kvcache(q, k_cache, v_cache, given, out, lse, return_softmax_lse)
     call, others = _calls.cached(q, k_cache, v_cache, *given, dtype, stream)
+    call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k_cache, v_cache, out=out, lse=lse, return_lse=return_softmax_lse, others=others)
 
 
+@remembered
 @whole_heads("scale")
 def scaled_dot_product_attention(
     query,
@@ -251,6 +277,30 @@ def flex_attention(
     return attend(call, query, key, value, out=out, lse=lse, return_lse=return_lse, others=others)
 
 
+def _with_leftpad(q, k_cache, v_cache, update, places, options):
+    """O and LSE of a cache as packed sequences. New keys are written by a call of their own."""
+    lengths, batch_idx, leftpad = places
+    rows = _gathered.Leftpad(q, k_cache, v_cache, lengths, batch_idx, leftpad)
+    if update is not None:
+        k, v, cos, sin, interleaved = update
+        flash_attn_with_kvcache(q, k_cache, v_cache, k, v, cos, sin, lengths, batch_idx, rotary_interleaved=interleaved,
+                                **{name: options[name] for name in ("dtype", "arch", "stream")})
+        rows = _gathered.Leftpad(q, k_cache, v_cache, lengths, batch_idx, leftpad)
+        rows.turn(cos, sin, interleaved, options["causal"] or tuple(options["window_size"]) != (-1, -1), k.shape[1])
+    arguments, used = rows.arguments()
+    return rows.as_dense(*flash_attn_varlen_func(*arguments, seqused_k=used, return_lse=True, **options))
+
+
+def _into(made, out, lse, return_lse):
+    """O, and if it is wanted LSE, in the caller's tensors where those are given."""
+    results = []
+    for given, own in zip((out, lse), made):
+        if given is not None:
+            given[...] = own
+        results.append(own if given is None else given)
+    return tuple(results) if return_lse else results[0]
+
+
 def _modifications(query, key, score_mod, block_mask):
     """The texts of both functions and the tensors that each reads, the lists of blocks, and their sizes."""
     shapes = [tuple(getattr(tensor, "shape", ())) for tensor in (query, key)]
@@ -271,6 +321,12 @@ def _modifications(query, key, score_mod, block_mask):
 
 def _refuse_probabilities(return_attn_probs):
     _calls.refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
+
+
+def _refuse_traced(deterministic_lengths):
+    if deterministic_lengths:
+        raise Unsupported("argument 'deterministic_lengths' is True while torch traces, whose operators do not have it; call the "
+                          "function outside of what is compiled, or leave it out")
 
 
 def _operators():

@@ -28,6 +28,7 @@ def flash_attn_func(
     num_splits: int = 0,
     arch: str = "gfx950",
     stream: Any = None,
+    deterministic_lengths: bool = False,
 ) -> _Tensor: ...
 @overload
 def flash_attn_func(
@@ -52,6 +53,7 @@ def flash_attn_func(
     num_splits: int = 0,
     arch: str = "gfx950",
     stream: Any = None,
+    deterministic_lengths: bool = False,
 ) -> Tuple[_Tensor, Any]: ...
 def flash_attn_backward(
     dout: Any,
@@ -110,6 +112,7 @@ def flash_attn_varlen_func(
     dtype: Optional[str] = None,
     arch: str = "gfx950",
     stream: Any = None,
+    deterministic_lengths: bool = False,
 ) -> _Tensor: ...
 @overload
 def flash_attn_varlen_func(
@@ -142,6 +145,7 @@ def flash_attn_varlen_func(
     dtype: Optional[str] = None,
     arch: str = "gfx950",
     stream: Any = None,
+    deterministic_lengths: bool = False,
 ) -> Tuple[_Tensor, Any]: ...
 def flash_attn_with_kvcache(
     q: _Tensor,
@@ -172,6 +176,7 @@ def flash_attn_with_kvcache(
     dtype: Optional[str] = None,
     arch: str = "gfx950",
     stream: Any = None,
+    deterministic_lengths: bool = False,
 ) -> Union[_Tensor, Tuple[_Tensor, Any]]: ...
 @overload
 def scaled_dot_product_attention(

@@ -134,7 +134,7 @@ def _lists(kinds):
 def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=None, _compile=False):
     """As torch's. With a BLOCK_SIZE, an integer or (queries, keys), lists of blocks are made, on the host, by a look at each
     element; without, the compiler finds out from the predicate. `_compile` makes no difference."""
-    if not callable(mask_mod):
+    if not callable(mask_mod) and not isinstance(mask_mod, flex.Traced):
         raise InvalidInput(f"argument 'mask_mod' is a '{type(mask_mod).__name__}', wanted a function")
     for name, extent in (("B", B), ("H", H), ("Q_LEN", Q_LEN), ("KV_LEN", KV_LEN)):
         if extent is not None or name.endswith("LEN"):

@@ -5,6 +5,7 @@ are called once with values that record what is done with them: operators, compa
 numpy, and reads of captured tensors at traced places.
 """
 import contextlib
+import os
 import traceback
 
 from ._captured import ELEMENTS, element_type, reading, replaced
@@ -32,12 +33,13 @@ def _sizes(shape, sizes):
 def _user_line(error):
     """Where the user's function is when it raises `error`."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "hocket" not in frame.filename.replace("\\", "/").rpartition("/")[0].split("/")[-1:]]
+    own = [frame for frame in frames if os.path.dirname(frame.filename) != os.path.dirname(__file__)]
     return f"{own[-1].filename}:{own[-1].lineno}" if own else "<unknown>"
 
 
 def record(function, name, is_mask, sizes):
     """The trace of `function`, the argument `name`, for a problem whose variables are `sizes`, and its result."""
+    function = function.function if isinstance(function, Traced) else function
     if not callable(function):
         raise InvalidInput(f"argument '{name}' is a '{type(function).__name__}', wanted a function")
     traced = Trace(sizes)
@@ -62,8 +64,35 @@ def record(function, name, is_mask, sizes):
     return traced, converted(result, "i1" if is_mask else "f32")
 
 
+class Traced:
+    """A function that is traced already, for a batch, heads and lengths: torch.compile(fullgraph=True) takes it where a function
+    would be traced while torch records. What it captures has gradients, and is read where it is at each call."""
+
+    def __init__(self, function, kind, sizes):
+        if kind not in ("score_mod", "mask_mod"):
+            raise InvalidInput(f"argument 'kind' is {kind!r}, wanted 'score_mod' or 'mask_mod'")
+        self.function, self.kind, self.sizes = function, kind, dict(sizes)
+        self._made = trace(function, kind, kind == "mask_mod", self.sizes, f"{kind[:-3]}")
+
+    def of(self, kind, sizes):
+        """The modification, for the argument `kind` of a problem whose variables are `sizes`."""
+        if self.kind != kind:
+            raise InvalidInput(f"argument '{kind}' was traced as a {self.kind}")
+        for name in self.sizes:
+            if self.sizes[name] != sizes[name]:
+                raise InvalidInput(f"argument '{kind}' was traced for {name} {self.sizes[name]}, the tensors have {sizes[name]}")
+        return self._made
+
+
+def traced(function, kind, B, H, Q_LEN, KV_LEN):
+    """`function`, a "score_mod" or a "mask_mod" as `kind` says, traced for a batch, heads, queries and keys."""
+    return Traced(function, kind, {"batch": B, "heads": H, "seq_kv": KV_LEN, "seq_q": Q_LEN})
+
+
 def trace(function, name, is_mask, sizes, prefix=""):
     """`function`, the argument `name`, as a modification for a problem whose variables are `sizes`."""
+    if isinstance(function, Traced):
+        return function.of(name, sizes)
     traced, result = record(function, name, is_mask, sizes)
     header = [] if is_mask else ["%score: f32"]
     header += [f"%{word}: i32" for word in _WORDS]

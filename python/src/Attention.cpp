@@ -5,6 +5,8 @@
 #include "HostLists.h"
 #include "Problem.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace py = pybind11;
 using namespace hocket;
 using namespace hocket::python;
@@ -53,29 +55,53 @@ static Result<std::shared_ptr<const attention::LaunchPlan>> anyPlan(Result<Plan>
   return std::shared_ptr<const attention::LaunchPlan>(*std::move(plan));
 }
 
+/// Lengths and a batch in whose place a kernel is chosen that serves all: such as fill a chip.
+static constexpr int64_t kUsualLength = 4096, kUsualBatch = 16;
+
+/// The plan of a kernel that depends on no lengths and no batch. Keys are not split.
+static Result<std::shared_ptr<const attention::ForwardPlan>> planForAllLengths(attention::Planner &planner, ForwardProblem problem) {
+  ForwardProblem usual = problem;
+  usual.batch = kUsualBatch;
+  usual.seqQ = usual.seqKv = kUsualLength;
+  usual.totalQ = usual.totalKv = kUsualBatch * kUsualLength;
+  problem.tuning.numSplits = usual.tuning.numSplits = 1;
+  Result<attention::KernelChoice> choice = planner.registry().choose(usual, planner.target(), planner.computeUnits());
+  if (!choice.ok())
+    return choice.error();
+  // Where no kernel takes it, whoever plans says why.
+  return choice->kernel ? planner.planWith(choice->kernel->name, problem) : planner.plan(problem);
+}
+
 namespace {
 /// A problem and the call that computes it, or its gradients.
 class ProblemCall {
 public:
   ProblemCall(const py::dict &what, const py::dict &tensors, const std::string &architecture,
               std::optional<int64_t> stream)
-      : named(namedTensors(tensors)), problem(describe(what, named)), architecture(architecture), stream(stream) {
+      : named(namedTensors(tensors)), problem(describe(what, named)), architecture(architecture), stream(stream),
+        forAllLengths(what.contains("deterministic_lengths") && what["deterministic_lengths"].cast<bool>()) {
     checkHostLists(problem.forward, named);
   }
   Call forward() const {
-    return {[this](attention::Planner &planner) { return anyPlan(planner.plan(problem.forward)); }, named, architecture,
-            stream};
+    return {[this](attention::Planner &planner) {
+              return anyPlan(forAllLengths ? planForAllLengths(planner, problem.forward) : planner.plan(problem.forward));
+            },
+            named, architecture, stream};
   }
   Call backward() const {
     return {[this](attention::Planner &planner) { return anyPlan(planner.planBackward(problem)); }, named, architecture,
             stream};
   }
 
+  const NamedTensors &tensors() const { return named; }
+  const ForwardProblem &forwardProblem() const { return problem.forward; }
+
 private:
   NamedTensors named;
   BackwardProblem problem;
   std::string architecture;
   std::optional<int64_t> stream;
+  bool forAllLengths;
 };
 } // namespace
 
@@ -102,4 +128,45 @@ std::string python::forwardPlan(const py::dict &what, const py::dict &tensors, c
 std::string python::backwardPlan(const py::dict &what, const py::dict &tensors, const std::string &architecture,
                                  std::optional<int64_t> stream) {
   return ProblemCall(what, tensors, architecture, stream).backward().plan()->toJson();
+}
+
+PreparedForward::PreparedForward(const py::dict &what, const py::dict &tensors, const std::string &architecture,
+                                 const std::vector<std::string> &written)
+    : architecture(architecture) {
+  ProblemCall call(what, tensors, architecture, std::nullopt);
+  plan = call.forward().plan();
+  named = call.tensors();
+  problem = call.forwardProblem();
+  for (auto &[name, tensor] : named) {
+    isWritten.push_back(llvm::is_contained(written, name));
+    bytes.push_back(tensor->spanBytes());
+    tensor = tensor->at(0); // does not keep the first one's memory
+  }
+}
+
+bool PreparedForward::areApart(const std::vector<std::shared_ptr<Tensor>> &placed) const {
+  for (size_t i = 0; i != placed.size(); ++i)
+    for (size_t j = 0; isWritten[i] && j != placed.size(); ++j) {
+      uintptr_t a = placed[i]->address(), b = placed[j]->address();
+      bool inPlace = a == b && named[i].first == "o" && named[j].first == "q" && placed[i]->shape == placed[j]->shape &&
+                     placed[i]->strides == placed[j]->strides;
+      if (i != j && !inPlace && a < b + bytes[j] && b < a + bytes[i])
+        return false;
+    }
+  return true;
+}
+
+bool PreparedForward::run(const std::vector<uintptr_t> &addresses, std::optional<int64_t> stream) const {
+  std::vector<std::shared_ptr<Tensor>> placed;
+  NamedTensors own;
+  for (size_t i = 0; i != named.size(); ++i) {
+    placed.push_back(named[i].second->at(addresses.at(i)));
+    own.emplace_back(named[i].first, placed.back());
+  }
+  if (!areApart(placed))
+    return false;
+  checkHostLists(problem, own);
+  auto known = [this](attention::Planner &) { return Result<std::shared_ptr<const attention::LaunchPlan>>(plan); };
+  Call{known, std::move(own), architecture, stream}.run();
+  return true;
 }

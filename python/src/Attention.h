@@ -1,11 +1,17 @@
 // Attention and its gradients, for hocket/_call.py, which has checked and named what its caller gave.
 #pragma once
 
+#include "Call.h"
+
+#include "hocket/Attention/BackwardProblem.h"
+
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace hocket::python {
 
@@ -29,5 +35,28 @@ std::string forwardPlan(const pybind11::dict &what, const pybind11::dict &tensor
                         std::optional<int64_t> stream);
 std::string backwardPlan(const pybind11::dict &what, const pybind11::dict &tensors, const std::string &architecture,
                          std::optional<int64_t> stream);
+
+/// A forward whose problem is known and whose kernels are made, for tensors that differ from the first ones in where they
+/// lie alone.
+class PreparedForward {
+public:
+  /// Makes the plan. `written` are the names of the tensors that are written, which may share no memory with others, but
+  /// "o" with "q" all of theirs.
+  PreparedForward(const pybind11::dict &what, const pybind11::dict &tensors, const std::string &architecture,
+                  const std::vector<std::string> &written);
+  /// Runs it on the tensors at `addresses`, in the order of the dict. False, and nothing ran, where a written one shares
+  /// memory: who checks by name says what is wrong. Lists on the host are checked as always.
+  bool run(const std::vector<uintptr_t> &addresses, std::optional<int64_t> stream) const;
+
+private:
+  bool areApart(const std::vector<std::shared_ptr<Tensor>> &placed) const;
+
+  std::vector<std::pair<std::string, std::shared_ptr<Tensor>>> named;
+  std::vector<bool> isWritten;
+  std::vector<uint64_t> bytes;
+  attention::ForwardProblem problem;
+  std::string architecture;
+  std::shared_ptr<const attention::LaunchPlan> plan;
+};
 
 } // namespace hocket::python

@@ -35,9 +35,10 @@ static py::dict elementTypes() {
   return types;
 }
 
+/// Types are local to the module: a copy of the package under another name has its own.
 static void addTensor(py::module_ &module) {
   module.def("element_types", &elementTypes);
-  py::class_<Tensor, std::shared_ptr<Tensor>>(module, "Tensor")
+  py::class_<Tensor, std::shared_ptr<Tensor>>(module, "Tensor", py::module_local())
       .def_static("of", &Tensor::of, py::arg("object"), py::arg("argument"),
                   py::arg("dtype") = py::none(), py::arg("stream") = 0)
       .def_readonly("argument", &Tensor::argument)
@@ -54,8 +55,8 @@ static void addTensor(py::module_ &module) {
 }
 
 static void addKernel(py::module_ &module) {
-  py::class_<KernelArguments>(module, "KernelArguments");
-  py::class_<Kernel, std::shared_ptr<Kernel>>(module, "Kernel")
+  py::class_<KernelArguments>(module, "KernelArguments", py::module_local());
+  py::class_<Kernel, std::shared_ptr<Kernel>>(module, "Kernel", py::module_local())
       .def_static("compile", &Kernel::compile)
       .def_property_readonly("name", [](const Kernel &k) { return k.manifest().kernel; })
       .def_property_readonly("arch", [](const Kernel &k) { return k.manifest().target; })
@@ -83,6 +84,9 @@ PYBIND11_MODULE(_hocket, module) {
   module.attr("architectures") = py::tuple(architectures);
   addTensor(module);
   addKernel(module);
+  py::class_<PreparedForward>(module, "PreparedForward", py::module_local())
+      .def(py::init<const py::dict &, const py::dict &, const std::string &, const std::vector<std::string> &>())
+      .def("run", &PreparedForward::run);
   module.def("merge", &merge);
   module.def("tune", &tune);
   auto define = [&](const char *name, auto function) {

@@ -155,6 +155,15 @@ std::shared_ptr<Tensor> Tensor::of(py::handle object, const std::string &argumen
   return tensor;
 }
 
+std::shared_ptr<Tensor> Tensor::at(uintptr_t address) const {
+  std::shared_ptr<Tensor> tensor(new Tensor);
+  tensor->argument = argument, tensor->dtype = dtype;
+  tensor->shape = shape, tensor->strides = strides;
+  tensor->data = reinterpret_cast<std::byte *>(address);
+  tensor->place = place, tensor->device = device, tensor->readOnly = readOnly;
+  return tensor;
+}
+
 int64_t Tensor::elements() const {
   int64_t count = 1;
   for (int64_t extent : shape)

@@ -30,6 +30,8 @@ public:
   static std::shared_ptr<Tensor> of(pybind11::handle object, const std::string &argument,
                                     const std::optional<std::string> &as,
                                     int64_t stream);
+  /// The same of other memory, which the caller keeps alive.
+  std::shared_ptr<Tensor> at(uintptr_t address) const;
   ~Tensor();
 
   std::string argument;

@@ -7,7 +7,7 @@ import numpy
 from reference import TOLERANCE, check_lse, largest_error, random_tensor, swap, widen
 
 import hocket
-from hocket import BlockMask, InvalidInput, Unsupported, create_block_mask, flash_attn_func, flex_attention
+from hocket import BlockMask, InvalidInput, Unsupported, create_block_mask, flash_attn_func, flex, flex_attention
 from hocket import scaled_dot_product_attention
 from hocket.flex import maximum, minimum, where
 
@@ -147,6 +147,31 @@ class Functions(Case):
         wanted, wanted_lse = attention(q, k, v, score)
         self.assertLess(largest_error(out, wanted), TOLERANCE["f16"])
         check_lse(lse, wanted_lse)
+
+
+class TracedBefore(unittest.TestCase):
+    def test_functions(self):
+        q, k, v = tensors()
+        slopes = numpy.float32([0.5, 0.25, 0.1, 0.0])
+        score, seen = (lambda s, b, h, i, j: s - slopes[h] * abs(i - j)), (lambda b, h, i, j: i >= j)
+        wanted = flex_attention(q, k, v, score, create_block_mask(seen, None, None, 100, 140), enable_gqa=True)
+        traced = flex.traced(score, "score_mod", 2, 4, 100, 140)
+        for size in (None, 256):
+            mask = create_block_mask(flex.traced(seen, "mask_mod", 2, 4, 100, 140), None, None, 100, 140, BLOCK_SIZE=size)
+            out = flex_attention(q, k, v, traced, mask, enable_gqa=True)
+            self.assertLess(numpy.abs(out.astype(float) - wanted).max(), 2e-3)
+        slopes *= 3  # read where it is
+        self.assertFalse(numpy.allclose(flex_attention(q, k, v, traced, mask, enable_gqa=True), wanted, atol=2e-3))
+
+    def test_refusals(self):
+        q, k, v = tensors()
+        traced = flex.traced(lambda s, b, h, i, j: s, "score_mod", 2, 4, 100, 140)
+        with self.assertRaisesRegex(InvalidInput, "argument 'score_mod' was traced for batch 2, the tensors have 1"):
+            flex_attention(q[:1], k[:1], v[:1], traced, enable_gqa=True)
+        with self.assertRaisesRegex(InvalidInput, "argument 'mask_mod' was traced as a score_mod"):
+            flex_attention(q, k, v, None, create_block_mask(traced, None, None, 100, 140), enable_gqa=True)
+        with self.assertRaisesRegex(InvalidInput, "argument 'kind' is 'mask', wanted 'score_mod' or 'mask_mod'"):
+            flex.traced(lambda b, h, i, j: i >= j, "mask", 1, 1, 1, 1)
 
 
 class Refusals(unittest.TestCase):

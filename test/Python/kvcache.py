@@ -269,8 +269,10 @@ class Refused(unittest.TestCase):
             flash_attn_with_kvcache(**arguments)
         self.assertIn(text, str(caught.exception))
 
-    def test_what_no_kernel_does(self):
-        self.check(Unsupported, "argument 'cache_leftpad' is", cache_leftpad=LENGTHS)
+    def test_first_rows(self):
+        self.check(InvalidInput, "argument 'cache_leftpad' has the shape (2,), wanted (4,)", cache_leftpad=LENGTHS[:2])
+        self.check(Unsupported, "argument 'block_table' is given with 'cache_leftpad'", cache_leftpad=LENGTHS,
+                   block_table=numpy.int32([[0]] * 4))
 
     def test_what_is_appended(self):
         k = random_tensor(numpy.random.default_rng(0), (4, 3, KV_HEADS, DIM), "f16")

@@ -6,7 +6,7 @@ import unittest
 import torch
 
 import hocket
-from hocket import (create_block_mask, flash_attn_func, flash_attn_varlen_func, flash_attn_with_kvcache, flex_attention,
+from hocket import (create_block_mask, flash_attn_func, flash_attn_varlen_func, flash_attn_with_kvcache, flex, flex_attention,
                     scaled_dot_product_attention)
 
 BACKENDS = ("eager", "aot_eager", "inductor")
@@ -182,6 +182,28 @@ class Transformed(unittest.TestCase):
             return flex_attention(q * 1.0, k, v, lambda s, b, h, i, j: s + slopes[h] * (j - i), mask) * 2
 
         self.assertTrue(torch.equal(torch.compile(function, backend="aot_eager")(q, k, v), function(q, k, v)))
+
+    def test_traced_flex_attention_is_one_graph(self):
+        """Functions that are traced before, with gradients of what they capture."""
+        q, k, v = (random(2, 4, 30, 64, seed=n, grad=True) for n in range(3))
+        slopes = torch.tensor([0.5, 0.25, 0.1, 0.0], requires_grad=True)
+        score = flex.traced(lambda s, b, h, i, j: s + slopes[h] * (j - i), "score_mod", 2, 4, 30, 30)
+        mask = create_block_mask(flex.traced(lambda b, h, i, j: i >= j, "mask_mod", 2, 4, 30, 30), None, None, 30, 30)
+
+        def function(q, k, v):
+            return flex_attention(q * 1.0, k, v, score, mask) * 2
+
+        wanted = function(q, k, v)
+        plain = flex_attention(q, k, v, lambda s, b, h, i, j: s + slopes[h] * (j - i),
+                               create_block_mask(lambda b, h, i, j: i >= j, None, None, 30, 30)) * 2
+        self.assertTrue(torch.equal(wanted, plain))
+        weights = random(*wanted.shape)
+        gradients = torch.autograd.grad(wanted, (q, k, v, slopes), weights)
+        for backend in BACKENDS:
+            with self.subTest(backend=backend):
+                torch._dynamo.reset()
+                found = torch.compile(function, backend=backend, fullgraph=True)(q, k, v)
+                self.assert_same([found, *torch.autograd.grad(found, (q, k, v, slopes), weights)], [wanted, *gradients])
 
     def test_opcheck(self):
         q, k, v, slopes, sink, bias = arguments(20)

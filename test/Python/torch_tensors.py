@@ -399,8 +399,7 @@ class Gradients(unittest.TestCase):
             flash_attn_func(*tensors(), sink=torch.zeros(4, requires_grad=True), out=torch.empty(q.shape).half())
         pages = torch.zeros(2, 1, dtype=torch.int32)
         with self.assertRaisesRegex(hocket.Unsupported, "keys in pages have no backward"):
-            hocket.flash_attn_varlen_func(q.flatten(0, 1), k, v, torch.tensor([0, 40, 80]).int(),
-                                          torch.tensor([0, 70, 140]).int(), 40, 70, block_table=pages)
+            hocket.flash_attn_with_kvcache(q, k, v, block_table=pages)
         blocks = hocket.create_block_mask(lambda b, h, q, k: q >= k, None, None, 40, 70, BLOCK_SIZE=(128, 16))
         with self.assertRaisesRegex(hocket.Unsupported, "keys, the backward takes multiples of 32"):
             hocket.flex_attention(*(t.transpose(1, 2) for t in (q, k, v)), None, blocks, enable_gqa=True)

@@ -114,6 +114,11 @@ Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInf
     return layout.error();
   bool inVectors = vectors == TileVectors::Rows;
   if (inVectors || !arch.hasTransposedRead(bits)) {
+    // What gathers rows, in memory or on the way to LDS, does it two bytes at a time.
+    if (bits != kUsualOperandBits)
+      return unsupported("transposed reads of elements of " + std::to_string(bits) + " bits " +
+                         (inVectors ? "from vectors of rows" : "on " + std::string(arch.name)) +
+                         "; there are such of 16, or bring the tile with its depth along rows and use 'tile.read'");
     if (part.count != 1)
       return unsupported("parts of a tile's columns, which " + std::string(arch.name) + " does not read transposed");
     Result<GatheredReads> reads =

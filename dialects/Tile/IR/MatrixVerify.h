@@ -5,8 +5,10 @@
 
 namespace hocket::tile {
 
-/// Whether views, fragments and their rows and columns may be of `type`; "bf16, f16, f32, i32 or i8".
+/// Whether views, fragments and their rows and columns may be of `type`; "bf16, f16, i8, ..., f32 or i32".
 bool isElement(mlir::Type type);
+/// Whether it is one of them, a float of 8 bits.
+bool isSmallFloat(mlir::Type type);
 std::string elementNames();
 
 /// An error unless `view` is a matrix: of rank 2.

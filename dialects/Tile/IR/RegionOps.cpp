@@ -1,6 +1,7 @@
 // What may stand in regions that compute one element: a list, so that every op in it has a defined
 // result for every input, a lowering without calls, and a meaning in the reference interpreter.
 #include "Tile/IR/RegionOps.h"
+#include "Tile/IR/MatrixVerify.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -62,6 +63,11 @@ static bool isElementType(Type type) {
          type.isSignlessInteger(16) || type.isSignlessInteger(8) || type.isSignlessInteger(1);
 }
 
+/// Floats of 8 bits are no numbers to compute with: they are converted, chosen among, and taken as their bits.
+static bool takesSmallFloats(StringRef name) {
+  return llvm::is_contained({"arith.extf", "arith.truncf", "arith.select", "arith.bitcast", "arith.constant"}, name);
+}
+
 /// What arith ops carry beside their operands and would change results.
 static LogicalResult verifyPlain(Operation *op) {
   if (auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
@@ -100,10 +106,11 @@ LogicalResult hocket::tile::verifyElementOp(Operation *op) {
                              << wayOut(name);
   for (Type type : llvm::concat<const Type>(llvm::to_vector(op->getOperandTypes()),
                                             llvm::to_vector(op->getResultTypes())))
-    if (!isElementType(type))
+    if (isSmallFloat(type) && !takesSmallFloats(name))
+      return op->emitOpError() << "computes with " << type << "; widen it by 'arith.extf', and round by 'arith.truncf'";
+    else if (!isSmallFloat(type) && !isElementType(type))
       return op->emitOpError() << "computes with " << type
-                               << " in a region of elements, expected f32, f16, bf16, i32, i16, i8 "
-                                  "or i1";
+                               << " in a region of elements, expected f32, f16, bf16, a float of 8 bits, i32, i16, i8 or i1";
   if (failed(verifyPlain(op)))
     return failure();
   return verifyCondition(op, *condition);

@@ -1,6 +1,7 @@
 // Computation on fragments and rows: verifiers.
 #include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/Tile.h"
+#include "IR/ElementTypes.h"
 
 using namespace mlir;
 using namespace hocket::tile;
@@ -18,10 +19,11 @@ LogicalResult FillOp::verify() {
   Type element = isa<FragType>(type)   ? cast<FragType>(type).getElementType()
                  : isa<RowsType>(type) ? cast<RowsType>(type).getElementType()
                                        : cast<ColumnsType>(type).getElementType();
-  if (isa<FloatType>(element))
+  double value = getValue().convertToDouble();
+  std::optional<hocket::ElementType> known = hocket::asElementType(element);
+  if (known && (hocket::isFloat(*known) || hocket::decode(*known, hocket::encode(*known, value)) == value))
     return success();
-  return emitOpError() << "fills " << type << " with " << getValue().convertToDouble()
-                       << ", expected elements of a floating-point type; 'tile.map' makes integers";
+  return emitOpError() << "fills " << type << " with " << value << ", which is no " << element;
 }
 
 LogicalResult SliceOp::verify() {
@@ -96,8 +98,15 @@ LogicalResult MmaOp::verify() {
   if (lhs.getRegisterLayout().run != acc.getRegisterLayout().run)
     return emitOpError() << "multiplies " << lhs << " into " << acc
                          << ", whose rows are in different orders; use lhs_acc(8) with acc(8), and lhs_acc with acc";
-  if (lhs.getElementType() != rhs.getElementType())
-    return emitOpError() << "multiplies " << lhs.getElementType() << " by " << rhs.getElementType();
+  // Which floats a chip multiplies by one another is its business (convert-tile-to-rocdl).
+  Type left = lhs.getElementType(), right = rhs.getElementType();
+  if (left != right && (left.isInteger() || right.isInteger() || hocket::bitsOf(left) != 8 || hocket::bitsOf(right) != 8))
+    return emitOpError() << "multiplies " << left << " by " << right
+                         << ", expected the same type, or two floats of 8 bits; convert one of them in a 'tile.map'";
+  Type sums = left.isInteger() ? Type(IntegerType::get(getContext(), 32)) : Float32Type::get(getContext());
+  if (acc.getElementType() != sums)
+    return emitOpError() << "multiplies " << left << " by " << right << " into " << acc.getElementType()
+                         << ", expected an accumulator of " << sums;
   if (lhs.getColumns() != rhs.getRows() || lhs.getRows() != acc.getRows() ||
       rhs.getColumns() != acc.getColumns())
     return emitOpError() << "multiplies " << lhs.getRows() << "x" << lhs.getColumns() << " by "
@@ -185,5 +194,8 @@ LogicalResult PackOp::verify() {
     return failure();
   if (source.getShape() != result.getShape())
     return emitOpError() << "source " << source << " and result " << result << " differ in shape";
+  if (!isa<FloatType>(result.getElementType()))
+    return emitOpError() << "packs " << source << " as " << result
+                         << ", expected a float; round to integers in a 'tile.map'";
   return success();
 }

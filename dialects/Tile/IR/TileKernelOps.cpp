@@ -378,7 +378,7 @@ LogicalResult CombineOp::verify() {
   ViewType partial = getPartial().getType(), o = getO().getType();
   if (failed(requireRank4(*this, partial)) || failed(requireRank4(*this, o)))
     return failure();
-  if (!partial.getElementType().isF32() || o.getElementType().isF32())
+  if (!partial.getElementType().isF32() || !(o.getElementType().isBF16() || o.getElementType().isF16()))
     return emitOpError() << "folds " << partial << " into " << o
                          << ", expected partial results in f32 and an output of bf16 or f16";
   if (partial.getShape()[3] != getColumns())

@@ -106,7 +106,7 @@ LogicalResult StoreBlockOp::verify() {
   if (frag.getLayout() != FragLayout::Acc)
     return emitOpError() << "stores a fragment in layout " << stringifyFragLayout(frag.getLayout())
                          << ", expected acc";
-  if (view.getElementType().isF32())
-    return emitOpError() << "stores to " << view << ", expected a view of bf16 or f16";
+  if (!isa<FloatType>(view.getElementType()) || view.getElementType().isF32())
+    return emitOpError() << "stores to " << view << ", expected a view of bf16, f16 or a float of 8 bits";
   return success();
 }

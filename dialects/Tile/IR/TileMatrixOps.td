@@ -58,8 +58,8 @@ def Tile_MaskDepthOp : Tile_Op<"mask_depth", [
     is NaN. A tile that the end does not cut is left alone by a branch, and where the loop says of that
     end that it cuts the last tile only (`cut_right(%end within 0)`), `tile-pipeline` keeps the op there only.
   }];
-  let arguments = (ins Tile_MatrixFrag:$source, I32:$tile, I32:$below);
-  let results = (outs Tile_MatrixFrag:$result);
+  let arguments = (ins Tile_ProductFrag:$source, I32:$tile, I32:$below);
+  let results = (outs Tile_ProductFrag:$result);
   let assemblyFormat = "$source `tile` `(` $tile `)` `below` `(` $below `)` attr-dict `:` type($source)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -164,7 +164,7 @@ LogicalResult EntryOp::verify() {
 //--------------------------------------------------------------===//
 
 static bool isRegisterValue(Type type) {
-  return isa<FragType, RowsType, ColumnsType>(type) || isElement(type);
+  return isa<FragType, RowsType, ColumnsType>(type) || (isElement(type) && !isSmallFloat(type));
 }
 
 /// What the last index left out asks of a fragment: all that the view has of a row.
@@ -233,7 +233,7 @@ static LogicalResult verifyTransfer(AccessOp op, StringRef verb, StringRef prepo
     return success();
   return op.emitOpError() << verb << " " << access.elementType() << " " << preposition
                           << " a view of " << element
-                          << ", expected the view's element type, f32 for bf16 and f16, or i32 for "
+                          << ", expected the view's element type, f32 for a narrower float, or i32 for "
                              "i8";
 }
 
@@ -258,7 +258,7 @@ LogicalResult GatherOp::verify() {
   if (widens(view.getElementType(), element))
     return success();
   return emitOpError() << "looks up " << element << " in a view of " << view.getElementType()
-                       << ", expected the view's element type, f32 for bf16 and f16, or i32 for i8";
+                       << ", expected the view's element type, f32 for a narrower float, or i32 for i8";
 }
 
 LogicalResult BeginLoadOp::verify() { return verifyTransfer(*this, "loads", "from"); }
@@ -269,7 +269,7 @@ LogicalResult EndLoadOp::verify() {
       widens(pending.getElementType(), result.getElementType()))
     return success();
   return emitOpError() << "makes " << result << " of " << pending
-                       << ", expected the same shape, layout and element type, f32 for bf16 and f16, or i32 for i8";
+                       << ", expected the same shape, layout and element type, f32 for a narrower float, or i32 for i8";
 }
 
 LogicalResult LoadOp::verify() { return verifyTransfer(*this, "loads", "from"); }
@@ -281,12 +281,12 @@ LogicalResult AtomicAddOp::verify() {
   if (failed(verifyAccess(access)))
     return failure();
   Type element = getView().getType().getElementType();
-  if (!isa<FloatType>(element))
+  if (!isa<FloatType>(element) || isSmallFloat(element))
     return emitOpError() << "adds to a view of " << element << ", expected f32, f16 or bf16";
   if (widens(element, access.elementType()))
     return success();
   return emitOpError() << "adds " << access.elementType() << " to a view of " << element
-                       << ", expected the view's element type, or f32 for bf16 and f16";
+                       << ", expected the view's element type, or f32 for a narrower float";
 }
 
 //===-- What is written

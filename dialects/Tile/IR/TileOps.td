@@ -592,9 +592,17 @@ def Tile_MmaOp : Tile_Op<"mma", [NamedResults, Pure, AllTypesMatch<["acc", "resu
   let description = [{
     The depth of both operands must run in the same order: `lhs` with `rhs`, `lhs_acc` with `rhs_acc`. A sum
     that starts from zero starts from a `tile.fill` of zero.
+
+    Floats are summed in f32, i8 in i32. The instruction is chosen by both operands' types from those that the target
+    has (docs/ElementTypes.md): the floats of 8 bits may differ, so that e4m3 is multiplied by e5m2.
+
+    ```mlir
+    %sum = tile.mma %a, %b, %acc : <64x64xf8E4M3FN, lhs>, <64x32xf8E5M2, rhs>, <64x32xf32, acc>
+    %sum = tile.mma %a, %b, %acc : <64x64xi8, lhs>, <64x32xi8, rhs>, <64x32xi32, acc>
+    ```
   }];
-  let arguments = (ins Tile_MatrixFrag:$lhs, Tile_MatrixFrag:$rhs, Tile_MatrixFrag:$acc);
-  let results = (outs Tile_MatrixFrag:$result);
+  let arguments = (ins Tile_ProductFrag:$lhs, Tile_ProductFrag:$rhs, Tile_ProductFrag:$acc);
+  let results = (outs Tile_ProductFrag:$result);
   let assemblyFormat = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
   let hasVerifier = 1;
 }
@@ -700,9 +708,12 @@ def Tile_Exp2Op : Tile_Op<"exp2", [NamedResults, Pure, AttrSizedOperandSegments,
 }
 
 def Tile_PackOp : Tile_Op<"pack", [NamedResults, Pure]> {
-  let summary = "an accumulator rounded to 16 bits: the right operand of the next product, as it lies";
+  let summary = "an accumulator rounded to 16 or 8 bits: the right operand of the next product, as it lies";
+  let description = [{
+    To the nearest, of two the even one. Floats of 8 bits saturate: what is larger than the largest becomes it.
+  }];
   let arguments = (ins Tile_MatrixFrag:$source);
-  let results = (outs Tile_MatrixFrag:$result);
+  let results = (outs Tile_ProductFrag:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }

@@ -1,5 +1,6 @@
 // tile.reduce and tile.running_sum: verifiers.
 #include "Tile/IR/FragmentMap.h"
+#include "Tile/IR/MatrixVerify.h"
 #include "Tile/IR/RegionOps.h"
 #include "Tile/IR/Tile.h"
 
@@ -33,6 +34,9 @@ LogicalResult ReduceOp::verify() {
                                                                             : Dimension::Rows);
   if (!isSame(wanted, result))
     return emitOpError() << "gives " << wanted << ", not " << result;
+  if (isSmallFloat(element) || isSmallFloat(reduced))
+    return emitOpError() << "reduces " << element << " to " << reduced
+                         << ", expected no floats of 8 bits; widen them by 'arith.extf' in a 'tile.map'";
   bool logical = getKind() == Reduction::Any || getKind() == Reduction::All;
   if (logical && !element.isSignlessInteger())
     return emitOpError() << "asks whether numbers of " << element

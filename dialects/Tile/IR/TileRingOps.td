@@ -160,7 +160,7 @@ def Tile_ReadOp : Tile_Op<"read", [
     ```
   }];
   let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot, Optional<I32>:$part);
-  let results = (outs Tile_MatrixFrag:$result);
+  let results = (outs Tile_ProductFrag:$result);
   let assemblyFormat = [{
     $ring `[` $tile `]` (`part` `(` $part^ `)`)? (`slot` `(` $slot^ `)`)? attr-dict
     `:` type($ring) `->` type($result)
@@ -190,7 +190,7 @@ def Tile_ReadTransposedOp : Tile_Op<"read_transposed", [
     ```
   }];
   let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot, Optional<I32>:$part);
-  let results = (outs Tile_MatrixFrag:$result);
+  let results = (outs Tile_ProductFrag:$result);
   let assemblyFormat = [{
     $ring `[` $tile `]` (`part` `(` $part^ `)`)? (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring) `->` type($result)
   }];

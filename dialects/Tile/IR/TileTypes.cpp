@@ -47,9 +47,13 @@ static int64_t tileBytes(ArrayRef<int64_t> shape, Type element, int64_t limit) {
 }
 
 /// What operands of the matrix unit, and rings that feed it, may hold.
-static constexpr ElementType kOperandTypes[] = {ElementType::BF16, ElementType::F16};
+static constexpr ElementType kOperandTypes[] = {ElementType::BF16,       ElementType::F16,    ElementType::I8,
+                                                ElementType::F8E4M3,     ElementType::F8E5M2, ElementType::F8E4M3FNUZ,
+                                                ElementType::F8E5M2FNUZ};
 /// What else views have, and fragments and their rows and columns hold.
-static constexpr ElementType kOtherTypes[] = {ElementType::F32, ElementType::I32, ElementType::I8};
+static constexpr ElementType kOtherTypes[] = {ElementType::F32, ElementType::I32};
+/// What the matrix unit sums in.
+static constexpr ElementType kSumTypes[] = {ElementType::F32, ElementType::I32};
 
 static bool isAmong(Type type, ArrayRef<ElementType> elements) {
   std::optional<ElementType> element = asElementType(type);
@@ -59,7 +63,9 @@ static bool isAmong(Type type, ArrayRef<ElementType> elements) {
 static bool isOperandElement(Type type) { return isAmong(type, kOperandTypes); }
 bool hocket::tile::isElement(Type type) { return isOperandElement(type) || isAmong(type, kOtherTypes); }
 
-/// "bf16 or f16", "bf16, f16, f32, i32 or i8".
+bool hocket::tile::isSmallFloat(Type type) { return isElement(type) && isa<FloatType>(type) && bitsOf(type) == 8; }
+
+/// "f32 or i32", "bf16, f16, i8, ..., f32 or i32".
 static std::string namesOf(ArrayRef<ElementType> elements) {
   std::string names;
   for (auto [i, element] : llvm::enumerate(elements))
@@ -161,11 +167,16 @@ RegisterLayout FragType::defaultLayout(FragLayout layout, ArrayRef<int64_t> shap
 
 MfmaShape FragType::getOperandShape() const { return operandShape(getRegisterLayout()); }
 
-bool FragType::isOfMatrixUnit() const {
+bool FragType::isOfProduct() const {
   if (getLayout() == FragLayout::Lines)
     return false;
-  return getLayout() == FragLayout::Acc ? getElementType().isF32()
-                                        : isOperandElement(getElementType());
+  return getLayout() == FragLayout::Acc
+             ? isAmong(getElementType(), kSumTypes)
+             : isOperandElement(getElementType()) && getRegisterLayout().operandBits == bitsOf(getElementType());
+}
+
+bool FragType::isOfMatrixUnit() const {
+  return isOfProduct() && (getElementType().isF32() || getElementType().isBF16() || getElementType().isF16());
 }
 
 static LogicalResult verifyElement(function_ref<InFlightDiagnostic()> emitError, StringRef what,
@@ -192,9 +203,31 @@ static LogicalResult verifyLayout(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-/// `acc`, or `lines`, `lines(8)`, `lines(8x16)`; `numbers` is what stands in parentheses.
-static ParseResult parseLayout(AsmParser &parser, FragLayout &layout,
-                               SmallVectorImpl<int64_t> &numbers) {
+/// Bits of elements for which operands have layouts.
+static bool isOperandBits(int64_t bits) {
+  return llvm::any_of(kOperandTypes, [&](ElementType type) { return infoOf(type).bits == bits; });
+}
+
+/// `bits(8)` behind the layout of an operand; what is not there leaves `bits` as it is.
+static ParseResult parseOperandBits(AsmParser &parser, FragLayout layout, std::optional<unsigned> &bits) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalKeyword("bits")))
+    return success();
+  int64_t number = 0;
+  if (parser.parseLParen() || parser.parseInteger(number) || parser.parseRParen())
+    return failure();
+  if (layout == FragLayout::Acc || layout == FragLayout::Lines)
+    return parser.emitError(loc) << "layout " << stringifyFragLayout(layout)
+                                 << " is the same for operands of all widths, leave bits(" << number << ") out";
+  if (!isOperandBits(number))
+    return parser.emitError(loc) << "layout of operands of " << number << " bits, expected 8 or 16";
+  bits = static_cast<unsigned>(number);
+  return success();
+}
+
+/// `acc`, or `lines`, `lines(8)`, `lines(8x16)`; `numbers` is what stands in parentheses. `lhs bits(8)` sets `bits`.
+static ParseResult parseLayout(AsmParser &parser, FragLayout &layout, SmallVectorImpl<int64_t> &numbers,
+                               std::optional<unsigned> &bits) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;
   if (parser.parseKeyword(&keyword))
@@ -206,7 +239,7 @@ static ParseResult parseLayout(AsmParser &parser, FragLayout &layout,
   layout = *known;
   bool takesNumbers = llvm::is_contained({FragLayout::Lines, FragLayout::Acc, FragLayout::LhsAcc}, layout);
   if (!takesNumbers || failed(parser.parseOptionalLParen()))
-    return success();
+    return parseOperandBits(parser, layout, bits);
   SMLoc numbersLoc = parser.getCurrentLocation();
   if (parser.parseDimensionList(numbers, /*allowDynamic=*/false, /*withTrailingX=*/false) ||
       parser.parseRParen())
@@ -216,15 +249,18 @@ static ParseResult parseLayout(AsmParser &parser, FragLayout &layout,
   if (numbers.empty() || numbers.size() > 2)
     return parser.emitError(numbersLoc)
            << "lines takes the run of a lane, or run x lanes, for example lines(8x16)";
-  return success();
+  return parseOperandBits(parser, layout, bits);
 }
 
-static void printLayout(AsmPrinter &printer, const RegisterLayout &layout) {
+/// `usualBits`: of operands where nothing is said.
+static void printLayout(AsmPrinter &printer, const RegisterLayout &layout, unsigned usualBits = kUsualOperandBits) {
   printer << stringifyFragLayout(layout.kind);
   if (layout.kind == FragLayout::Lines)
     printer << "(" << layout.run << "x" << layout.lanes << ")";
   else if (layout.run != 0)
     printer << "(" << layout.run << ")";
+  if (layout.operandBits != usualBits)
+    printer << " bits(" << layout.operandBits << ")";
 }
 
 // FragType
@@ -233,9 +269,10 @@ Type FragType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape, numbers;
   Type element;
   FragLayout kind;
+  std::optional<unsigned> bits;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parseShape(parser, shape, element, /*allowDynamic=*/false) ||
-      parser.parseComma() || parseLayout(parser, kind, numbers) || parser.parseGreater())
+      parser.parseComma() || parseLayout(parser, kind, numbers, bits) || parser.parseGreater())
     return {};
   // What a default run is counted in.
   if (failed(verifyElement([&] { return parser.emitError(loc); }, "fragment", element)))
@@ -245,6 +282,7 @@ Type FragType::parse(AsmParser &parser) {
     layout.run = numbers[0];
   if (numbers.size() == 2)
     layout.lanes = numbers[1];
+  layout.operandBits = bits.value_or(layout.operandBits);
   return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
                     ArrayRef<int64_t>(shape), element, layout);
 }
@@ -253,13 +291,13 @@ void FragType::print(AsmPrinter &printer) const {
   printer << "<";
   printShape(printer, getShape(), getElementType());
   printer << ", ";
-  RegisterLayout layout = getRegisterLayout();
-  if (layout == defaultLayout(layout.kind, getShape(), getElementType()))
+  RegisterLayout layout = getRegisterLayout(), usual = defaultLayout(layout.kind, getShape(), getElementType());
+  if (layout == usual)
     printer << stringifyFragLayout(layout.kind);
   else if (layout == defaultLayout(layout.kind, getShape(), getElementType(), layout.run))
     printer << stringifyFragLayout(layout.kind) << "(" << layout.run << ")";
   else
-    printLayout(printer, layout);
+    printLayout(printer, layout, usual.operandBits);
   printer << ">";
 }
 
@@ -396,7 +434,8 @@ static Type parseVector(AsmParser &parser, StringRef what, std::optional<Registe
   RegisterLayout layout = fallback.value_or(RegisterLayout{FragLayout::Acc});
   bool given = succeeded(parser.parseOptionalComma());
   SMLoc layoutLoc = parser.getCurrentLocation();
-  if (given && parseLayout(parser, layout.kind, numbers))
+  std::optional<unsigned> bits;
+  if (given && parseLayout(parser, layout.kind, numbers, bits))
     return {};
   if (parser.parseGreater())
     return {};
@@ -417,6 +456,7 @@ static Type parseVector(AsmParser &parser, StringRef what, std::optional<Registe
   }
   if (numbers.size() == 2)
     layout = {FragLayout::Lines, numbers[0], numbers[1]};
+  layout.operandBits = bits.value_or(layout.operandBits);
   return Vector::getChecked([&] { return parser.emitError(loc); }, parser.getContext(), shape[0],
                             element, layout);
 }

@@ -38,12 +38,16 @@ def Tile_Ring : Tile_Type<"Ring", "ring"> {
 def Tile_Frag : Tile_Type<"Frag", "frag"> {
   let summary = "a tile in the registers of one wave";
   let description = [{
-    Rows x columns, element type (bf16, f16, f32, i32 or i8) and layout. Layouts of the matrix
+    Rows x columns, element type (bf16, f16, f32, i32, i8 or a float of 8 bits) and layout. Layouts of the matrix
     instruction are `lhs` and `rhs` (operands), `acc` (its accumulator), `rhs_acc` and `lhs_acc` (an
     accumulator that is an operand as it lies, and what it is multiplied by).
     `!tile.frag<64x32xf32, acc>` is an accumulator of 64 x 32: two blocks of 32 x 32, 16 registers a
     lane each. Blocks run down the rows, then along the columns; those of an operand along its depth
     first.
+
+    A lane holds 16 bytes of each block of an operand: of elements of 16 bits the block is 16 deep, of 8 bits 32. What
+    else lies in such a layout says for which operand: `!tile.frag<64x32xf32, lhs bits(8)>` is an f32 beside each
+    element of a `!tile.frag<64x32xi8, lhs>`.
 
     *Memory rows and columns.* A product of the matrix unit holds what is stored transposed: column
     c of an `acc` fragment is a row of memory, row d a column. Whatever speaks of rows and columns of
@@ -98,7 +102,9 @@ def Tile_Frag : Tile_Type<"Frag", "frag"> {
     /// Elements of an operand in a lane: of one step and block.
     int64_t getOperandElements() const { return getOperandShape().operandElements(); }
     int64_t getElementBytes() const { return getElementType().getIntOrFloatBitWidth() / 8; }
-    /// Whether the matrix unit reads or writes it as it is: f32 in `acc`, bf16 or f16 in operands.
+    /// Whether the matrix unit reads or writes it as it is: f32 or i32 in `acc`, what it multiplies in operands.
+    bool isOfProduct() const;
+    /// The same of f32, bf16 and f16 alone.
     bool isOfMatrixUnit() const;
     /// `layout` with the run and lanes that are left out in text.
     static RegisterLayout defaultLayout(FragLayout layout, ::llvm::ArrayRef<int64_t> shape,
@@ -144,6 +150,11 @@ def Tile_Columns : Tile_Type<"Columns", "columns"> {
   let hasCustomAssemblyFormat = 1;
 }
 
+/// What the matrix unit takes.
+def Tile_ProductFrag : Type<
+    And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfProduct()">]>,
+    "a fragment of the matrix unit, f32 or i32 in layout acc or bf16, f16, i8 or a float of 8 bits in operands",
+    "::hocket::tile::FragType">;
 /// What the matrix unit and the ops made for attention take: f32 in `acc`, 16 bits in operands.
 def Tile_MatrixFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfMatrixUnit()">]>,

@@ -270,7 +270,7 @@ def Tile_StashOp : Tile_Op<"stash", [
     }
     ```
   }];
-  let arguments = (ins Tile_MatrixFrag:$source, OptionalAttr<I64Attr>:$lds_offset);
+  let arguments = (ins Tile_ProductFrag:$source, OptionalAttr<I64Attr>:$lds_offset);
   let results = (outs Tile_Stash:$stash);
   let assemblyFormat = "$source (`at` `(` $lds_offset^ `)`)? attr-dict `:` type($source)";
   let hasVerifier = 1;
@@ -282,7 +282,7 @@ def Tile_StashOp : Tile_Op<"stash", [
 def Tile_RecallOp : Tile_Op<"recall", [NamedResults, MemoryEffects<[MemRead]>]> {
   let summary = "what `tile.stash` has laid aside, or whole steps of its depth";
   let arguments = (ins Tile_Stash:$stash, DefaultValuedAttr<I64Attr, "0">:$first);
-  let results = (outs Tile_MatrixFrag:$result);
+  let results = (outs Tile_ProductFrag:$result);
   let assemblyFormat = [{
     $stash (`from` $first^)? attr-dict `:` type($stash) `->` type($result)
   }];

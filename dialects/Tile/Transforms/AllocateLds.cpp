@@ -10,6 +10,7 @@
 #include "Tile/IR/WaveExchange.h"
 #include "Tile/Transforms/Passes.h"
 
+#include "IR/ElementTypes.h"
 #include "Layout/LdsSearch.h"
 #include "Layout/LdsStaging.h"
 #include "Target/Arch/ArchInfo.h"
@@ -83,7 +84,7 @@ static Result<LdsTileChoice> chooseLayout(RingOp ring, int64_t waves, const Arch
         "nothing reads it, so there is nothing to choose by; remove it or write its layout");
   LdsTileRequest request;
   request.rows = ring.getRing().getType().getShape()[0];
-  request.rowBytes = ring.getRing().getType().getShape()[1] * 2;
+  request.rowBytes = ring.getRing().getType().getShape()[1] * bytesOf(ring.getRing().getType().getElementType());
   // Reads of gathered rows tear apart what a lane stores: element by element then, at any price.
   bool gathers = llvm::any_of(*uses, [](const LdsUse &use) { return !use.gatheredRows.empty(); });
   if (gathers)

@@ -10,6 +10,7 @@
 // Where each element lies is the fragment's map (Tile/IR/FragmentMap.h): an offset that depends on
 // the lane, once, plus a step for each access.
 #include "Access.h"
+#include "SmallFloats.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -185,7 +186,7 @@ SmallVector<Run> AccessEmitter::runs(Width width) {
 
 SmallVector<Type> AccessEmitter::piecesOf(Width width, Type element) const {
   const tile::AccessShape &shape = shapeFor(width);
-  return SmallVector<Type>(shape.origins.size(), VectorType::get({shape.registers}, element));
+  return SmallVector<Type>(shape.origins.size(), VectorType::get({shape.registers}, storedType(element)));
 }
 
 SmallVector<Type> AccessEmitter::linePieces(Width width, Type element) const {
@@ -238,27 +239,30 @@ static Type several(Type element, int64_t count) {
 /// take.
 template <class FloatOp, class IntegerOp>
 static Value convertElements(Emitter &emit, Value value, Type element) {
-  if (getElementTypeOrSelf(value.getType()) == element)
-    return value;
   auto vector = dyn_cast<VectorType>(value.getType());
-  Type type = several(element, vector ? vector.getNumElements() : 1);
+  Type type = vector ? Type(VectorType::get(vector.getShape(), element)) : element;
   if (isa<FloatType>(element))
     return FloatOp::create(emit, type, value);
   return IntegerOp::create(emit, type, value);
 }
 
-/// Elements of a view as `element`: wider or the same.
-Value hocket::lowering::widenElements(Emitter &emit, Value value, Type element) {
-  return convertElements<LLVM::FPExtOp, LLVM::SExtOp>(emit, value, element);
+Value hocket::lowering::widenElements(Emitter &emit, Value value, Type from, Type to) {
+  if (from == to)
+    return value;
+  return isSmallFloat(from) ? widenSmall(emit, value, from)
+                            : convertElements<LLVM::FPExtOp, LLVM::SExtOp>(emit, value, to);
 }
 
-Value hocket::lowering::narrowElements(Emitter &emit, Value value, Type element) {
-  return convertElements<LLVM::FPTruncOp, LLVM::TruncOp>(emit, value, element);
+Value hocket::lowering::narrowElements(Emitter &emit, Value value, Type from, Type to) {
+  if (from == to)
+    return value;
+  return isSmallFloat(to) ? narrowSmall(emit, value, to)
+                          : convertElements<LLVM::FPTruncOp, LLVM::TruncOp>(emit, value, to);
 }
 
 Value hocket::lowering::loadElements(Emitter &emit, Type element, int64_t count, Value resource,
                                      Value offset, Value step) {
-  Type words = wordsType(emit, count * bytesOf(element)), type = several(element, count);
+  Type words = wordsType(emit, count * bytesOf(element)), type = several(storedType(element), count);
   Value loaded = ROCDL::RawPtrBufferLoadOp::create(emit, words, resource, offset, step, emit.i32(0),
                                                    ArrayAttr(), ArrayAttr(), ArrayAttr());
   return words == type ? loaded : LLVM::BitcastOp::create(emit, type, loaded).getResult();

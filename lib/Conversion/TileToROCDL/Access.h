@@ -31,9 +31,9 @@ mlir::Value pairWith(Emitter &emit, mlir::Value value, mlir::Value offset);
 /// An error if the kernel's chip cannot add numbers of type `element` in memory.
 mlir::LogicalResult verifyAdds(tile::AtomicAddOp op, const ArchInfo &arch);
 
-/// One or several elements as `element`, which is wider (narrower) or the same.
-mlir::Value widenElements(Emitter &emit, mlir::Value value, mlir::Type element);
-mlir::Value narrowElements(Emitter &emit, mlir::Value value, mlir::Type element);
+/// One or several elements `from` as elements `to`, which are wider (narrower) or the same.
+mlir::Value widenElements(Emitter &emit, mlir::Value value, mlir::Type from, mlir::Type to);
+mlir::Value narrowElements(Emitter &emit, mlir::Value value, mlir::Type from, mlir::Type to);
 
 /// Consecutive elements of each lane that are accessed at once.
 struct Run {

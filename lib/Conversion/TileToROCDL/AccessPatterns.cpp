@@ -90,12 +90,12 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
         loaded.push_back(
             loadElements(emit, stored, run.count, emitter.resource, run.offset, run.step));
       for (auto [run, value] : llvm::zip_equal(runs, loaded))
-        putRun(emit, pieces, run, ofLines.empty() ? widenElements(emit, value, element) : value);
+        putRun(emit, pieces, run, ofLines.empty() ? widenElements(emit, value, stored, element) : value);
       if (ofLines.empty())
         return pieces;
       pieces = emitter.fromLines(pieces);
       for (Value &piece : pieces)
-        piece = widenElements(emit, piece, element);
+        piece = widenElements(emit, piece, stored, element);
       return pieces;
     });
     // Behind loads of columns of integers LLVM 22 compares all of a tile before it selects anything, and a mask of
@@ -178,7 +178,7 @@ struct EndLoadPattern : TilePattern<tile::EndLoadOp> {
     tile::AccessShape shape = tile::shapeOf(frag);
     Type stored = frag.getElementType(), element = op.getResult().getType().getElementType();
     auto vectorsOf = [&](const tile::AccessShape &of) {
-      return SmallVector<Type>(of.origins.size(), VectorType::get({of.registers}, stored));
+      return SmallVector<Type>(of.origins.size(), VectorType::get({of.registers}, storedType(stored)));
     };
     SmallVector<Value> pieces;
     if (kernel.arch->features.permlaneSwap) {
@@ -188,7 +188,7 @@ struct EndLoadPattern : TilePattern<tile::EndLoadOp> {
       pieces = regroup(emit, adaptor.getPending(), vectorsOf(shape));
     }
     for (Value &piece : pieces)
-      piece = widenElements(emit, piece, element);
+      piece = widenElements(emit, piece, stored, element);
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{pieces});
     return success();
   }
@@ -207,7 +207,7 @@ struct StorePattern : TilePattern<tile::StoreOp> {
     emitter.excludeCopies();
     SmallVector<Value> pieces;
     for (Value piece : adaptor.getValue())
-      pieces.push_back(narrowElements(emit, piece, op.getView().getType().getElementType()));
+      pieces.push_back(narrowElements(emit, piece, access.elementType(), op.getView().getType().getElementType()));
     emitter.emitRuns(TypeRange(), [&](ArrayRef<Run> runs, Width width) {
       SmallVector<Value> held = emitter.piecesFor(width, pieces);
       for (const Run &run : runs)
@@ -246,7 +246,7 @@ struct AtomicAddPattern : TilePattern<tile::AtomicAddOp> {
       emitter.holdOffsets(place.front());
     SmallVector<Value> pieces;
     for (Value piece : adaptor.getValue())
-      pieces.push_back(narrowElements(emit, piece, element));
+      pieces.push_back(narrowElements(emit, piece, access.elementType(), element));
     emitter.emitRuns(TypeRange(), [&](ArrayRef<Run> runs, Width) {
       for (const Run &run : runs)
         for (int64_t i = 0; i < run.count; i += element.isF32() ? 1 : run.count)

@@ -105,6 +105,10 @@ Value Emitter::intrinsic(StringRef name, Type type, ValueRange operands) {
   return LLVM::CallIntrinsicOp::create(*this, type, getStringAttr(name), operands).getResult(0);
 }
 
+void Emitter::intrinsicWithoutResult(StringRef name, ValueRange operands) {
+  LLVM::CallIntrinsicOp::create(*this, getStringAttr(name), operands);
+}
+
 /// By way of the LDS's crossbar, where no vector instruction crosses the halves.
 static std::pair<Value, Value> halvesThroughLds(Emitter &emit, Value lane, Value value) {
   Type i32 = emit.getI32Type();

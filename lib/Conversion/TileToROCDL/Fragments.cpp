@@ -2,7 +2,9 @@
 //
 // Conversions are emitted pair by pair or on whole vectors, which LLVM 22 turns into v_cvt_pk
 // (docs/CodeGeneration.md).
-#include "Lowering.h"
+#include "SmallFloats.h"
+
+#include "Tile/IR/RegionOps.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -24,13 +26,21 @@ struct FillPattern : TilePattern<tile::FillOp> {
       TypedAttr value = op.getValueAttr();
       if (auto vector = dyn_cast<VectorType>(type)) {
         if (vector.getElementType() != op.getValueAttr().getType())
-          value = FloatAttr::get(vector.getElementType(), op.getValue().convertToDouble());
+          value = numberAs(vector.getElementType(), tile::elementTypeOf(op.getResult().getType()), op.getValue());
         value = DenseElementsAttr::get(vector, value);
       }
       results.push_back(arith::ConstantOp::create(emit, value));
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
+  }
+
+  /// `value` as an element of type `element`, of which lanes hold `stored`.
+  static TypedAttr numberAs(Type stored, Type element, const APFloat &value) {
+    if (isa<FloatType>(stored))
+      return FloatAttr::get(stored, value.convertToDouble());
+    uint64_t bits = encode(*asElementType(element), value.convertToDouble(), Overflow::Saturate);
+    return IntegerAttr::get(stored, APInt(bitsOf(stored), bits, /*isSigned=*/false, /*implicitTrunc=*/true));
   }
 };
 
@@ -179,9 +189,17 @@ struct PackPattern : TilePattern<tile::PackOp> {
     VectorType type = operandType(op.getResult().getType());
     for (Value block : adaptor.getSource())
       for (int64_t first = 0; first != kAccRegisters; first += type.getNumElements())
-        results.push_back(operand(emit, type, state.of(op).arch->features.bf16Conversion, block, first));
+        results.push_back(isSmallFloat(op.getResult().getType().getElementType())
+                              ? smallOperand(emit, op.getResult().getType(), block, first)
+                              : operand(emit, type, state.of(op).arch->features.bf16Conversion, block, first));
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
+  }
+
+  /// An operand of 8 bits from elements `first` on.
+  static Value smallOperand(Emitter &emit, tile::FragType frag, Value block, int64_t first) {
+    Value part = vector::ExtractStridedSliceOp::create(emit, block, first, frag.getOperandElements(), 1);
+    return narrowSmall(emit, part, frag.getElementType());
   }
 
   /// Two f32 to bf16, to nearest even, in integer instructions: half of what LLVM needs, which

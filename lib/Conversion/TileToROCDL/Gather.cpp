@@ -92,13 +92,13 @@ struct GatherPattern : TilePattern<tile::GatherOp> {
       for (int64_t reg = 0; reg != (places.isVector ? places.piece.registers : 1); ++reg) {
         Value loaded = loadElements(emit, stored, 1, place.resource,
                                     place.offset(places, piece, reg), emit.i32(0));
-        numbers.push_back(widenElements(emit, loaded, element));
+        numbers.push_back(widenElements(emit, loaded, stored, element));
       }
       if (!places.isVector) {
         results.push_back(numbers.front());
         continue;
       }
-      auto type = VectorType::get({places.piece.registers}, element);
+      auto type = VectorType::get({places.piece.registers}, storedType(element));
       results.push_back(vector::FromElementsOp::create(emit, type, numbers));
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});

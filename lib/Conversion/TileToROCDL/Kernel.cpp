@@ -1,5 +1,6 @@
 // Kernels, their argument block, and where a workgroup and a wave stand.
 #include "Access.h"
+#include "SmallFloats.h"
 
 #include "Tile/IR/FragmentPut.h"
 
@@ -36,12 +37,13 @@ static LogicalResult convertRing(tile::RingType type, SmallVectorImpl<Type> &typ
 /// One vector for each piece (Tile/IR/FragmentMap.h).
 static LogicalResult convertFrag(tile::FragType type, SmallVectorImpl<Type> &types) {
   tile::FragmentMap map(type);
-  types.append(map.count(), VectorType::get({map.piece.registers}, type.getElementType()));
+  types.append(map.count(), VectorType::get({map.piece.registers}, storedType(type.getElementType())));
   return success();
 }
 
 static LogicalResult convertVector(const tile::VectorMap &map, Type element,
                                    SmallVectorImpl<Type> &types) {
+  element = storedType(element);
   Type piece = map.isScalar ? element : VectorType::get({map.piece.registers}, element);
   types.append(map.count, piece);
   return success();
@@ -172,7 +174,7 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     TypeConverter::SignatureConversion signature(kernel.getNumArguments());
     if (failed(getTypeConverter()->convertSignatureArgs(kernel.getArgumentTypes(), signature)))
       return failure();
-    bool itemsJoin = false;
+    bool itemsJoin = false, saturates = roundsToSmallFloats(kernel);
     kernel.walk([&](tile::RingOp ring) { itemsJoin |= bool(ring.getAlternate()); });
     auto persistent = kernel->getAttrOfType<IntegerAttr>(tile::kPersistentAttr);
     if (persistent)
@@ -198,6 +200,8 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     Block *entry =
         rewriter.applySignatureConversion(&func.getBody().front(), signature, getTypeConverter());
     emit.setInsertionPointToStart(entry);
+    if (saturates)
+      saturateSmallFloats(emit);
     KernelValues values;
     values.waves = kernel.getWaves();
     values.arch = &arch;

@@ -141,9 +141,15 @@ void populateStashPatterns(const mlir::TypeConverter &converter, mlir::RewritePa
 /// Steps along the depth of an operand, which run fastest among its vectors.
 inline int64_t depthSteps(tile::FragType frag) { return frag.getDepth() / frag.getDepthStep(); }
 
+/// What lanes hold for elements of `type`: the same, or of floats of fewer than 16 bits integers (SmallFloats.h).
+inline mlir::Type storedType(mlir::Type type) {
+  bool isSmall = mlir::isa<mlir::FloatType>(type) && bitsOf(type) < 16;
+  return isSmall ? mlir::Type(mlir::IntegerType::get(type.getContext(), bitsOf(type))) : type;
+}
+
 /// One operand of `frag` in a lane.
 inline mlir::VectorType operandType(tile::FragType frag) {
-  return mlir::VectorType::get({frag.getOperandElements()}, frag.getElementType());
+  return mlir::VectorType::get({frag.getOperandElements()}, storedType(frag.getElementType()));
 }
 
 /// A failed layout computation is the op's error, in the layout library's words.
@@ -207,6 +213,7 @@ public:
   std::pair<mlir::Value, mlir::Value> bothHalves(const KernelValues &kernel, mlir::Value value);
   /// The result (i32 or f32) of an LLVM intrinsic without an op of its own.
   mlir::Value intrinsic(mlir::StringRef name, mlir::Type type, mlir::ValueRange operands);
+  void intrinsicWithoutResult(mlir::StringRef name, mlir::ValueRange operands);
   /// An integer of 64 bits of two of 32.
   mlir::Value joinWords(mlir::Value low, mlir::Value high);
   /// `value`, of which LLVM does not know that it is the same each time; in a register of class `kind`.
@@ -220,6 +227,10 @@ public:
 
 inline mlir::Value compare(Emitter &emit, mlir::arith::CmpIPredicate predicate, mlir::Value a, mlir::Value b) {
   return mlir::arith::CmpIOp::create(emit, predicate, a, b);
+}
+/// `value` (fewer bits, unsigned) as i32.
+inline mlir::Value zeroExtended32(Emitter &emit, mlir::Value value) {
+  return mlir::arith::ExtUIOp::create(emit, emit.getI32Type(), value);
 }
 /// `value` (i32, unsigned) as i64.
 inline mlir::Value zeroExtended(Emitter &emit, mlir::Value value) {

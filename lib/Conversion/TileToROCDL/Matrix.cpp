@@ -44,10 +44,9 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
     ViewValues view(op.getView().getType(), adaptor.getView());
     Value row = adaptor.getRow().front(), column = adaptor.getColumn().front();
 
-    auto rounded = VectorType::get({kAccRegisters}, op.getView().getType().getElementType());
     SmallVector<Value> blocks;
     for (Value block : adaptor.getValue())
-      blocks.push_back(LLVM::FPTruncOp::create(emit, rounded, block));
+      blocks.push_back(narrowElements(emit, block, frag.getElementType(), op.getView().getType().getElementType()));
     Value stride = emit.mul(view.stride(0), emit.i64(view.elementBytes()));
     Value left = arith::SubIOp::create(emit, view.extent(emit, 1), column);
     BlockStore store{resourceOf(emit, view, row, column, stride, left, frag.getColumns()),

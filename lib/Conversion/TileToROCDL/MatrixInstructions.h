@@ -1,7 +1,7 @@
 // Which matrix instruction computes a product of fragments: the chip's table, as ops.
 //
 // The chip says which instructions it has, of which element types and shape (ArchInfo::mfma). A row here is the op of one of
-// them and the type in which it takes an operand. Shape and type say the rest: where a lane's elements belong
+// them and how it takes its operands. Shape and type say the rest: where a lane's elements belong
 // (lib/Layout/Mfma.h) and how long it takes. A new instruction is a row of the chip's table and one here; a test proves of
 // each that it fits the fragments.
 #pragma once
@@ -13,12 +13,19 @@
 
 namespace hocket::lowering {
 
+/// What an op takes an operand's elements as: as they are, or their bits as one or several integers.
+enum class OperandForm : uint8_t { Elements, Halves, Words, Whole };
+
+/// What stands behind the operands: no broadcast of blocks and no permutation of lanes; or which format each operand has,
+/// and their scales, of which there are none.
+enum class Trailer : uint8_t { NoBroadcast, Formats };
+
 struct MatrixInstruction {
   MatrixTypes types;
   MfmaShape shape;
   llvm::StringLiteral op = ""; ///< of the rocdl dialect
-  /// Width of the integers as which the op takes its operand's elements; 0: as they are.
-  unsigned integerBits = 0;
+  OperandForm form = OperandForm::Elements;
+  Trailer trailer = Trailer::NoBroadcast;
 
   /// (register, lane) -> (row, k), (k, col) and (row, col).
   Result<LinearLayout> operandLayoutA() const { return mfmaOperandA(shape); }
@@ -36,5 +43,8 @@ struct MatrixInstruction {
 /// there is none.
 const MatrixInstruction *findMatrixInstruction(const ArchInfo &arch, const MatrixTypes &types, const MfmaShape &operands,
                                                int64_t depth);
+
+/// "bf16 by bf16, i8 by i8, ...": the types that instructions of `arch` of 32 x 32 multiply, for messages.
+std::string multipliedTypes(const ArchInfo &arch);
 
 } // namespace hocket::lowering

@@ -28,6 +28,7 @@ using namespace hocket::lowering;
 
 /// Bytes that one lane moves in an operand read.
 static constexpr unsigned kReadBytes = 16;
+static constexpr int64_t kWordBytes = 4;
 using tile::kDmaBytes;
 
 /// `vectors` of each panel, in the order of the whole fragment: its `blocks` blocks along the other
@@ -262,7 +263,7 @@ struct StoreHeadRowsPattern : TilePattern<tile::StoreOp> {
 
     SmallVector<Value> rounded;
     for (Value block : adaptor.getValue())
-      rounded.push_back(narrowElements(emit, block, element));
+      rounded.push_back(narrowElements(emit, block, frag.getElementType(), element));
     const KernelValues &kernel = state.of(op);
     LineStores lines(tile::shapeOf(frag), elementBytes);
     Value rowStride = emit.toI32(stride);
@@ -345,11 +346,15 @@ FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp
 
 /// An operand, or a part of one.
 Value readPart(Emitter &emit, const LoweringState &state, VectorType type, const TileReads &reads, uint32_t immediate) {
-  auto load = LLVM::LoadOp::create(emit, type, emit.offset(reads.base, emit.i32(immediate)),
-                                   static_cast<unsigned>(type.getNumElements() * bytesOf(type.getElementType())));
+  const int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
+  // LLVM takes vectors of bytes apart.
+  bool isOfBytes = type.getElementTypeBitWidth() < 16;
+  auto words = VectorType::get({bytes / kWordBytes}, emit.getI32Type());
+  auto load = LLVM::LoadOp::create(emit, isOfBytes ? words : type, emit.offset(reads.base, emit.i32(immediate)),
+                                   static_cast<unsigned>(bytes));
   load.setAliasScopesAttr(state.readScope);
   load.setNoaliasScopesAttr(state.dmaScope);
-  return load;
+  return isOfBytes ? LLVM::BitcastOp::create(emit, type, load).getResult() : load.getResult();
 }
 
 /// One operand of 16 bytes a lane.
@@ -386,9 +391,20 @@ struct ReadPattern : TilePattern<tile::ReadOp> {
 /// Half an operand. Volatile, so that LLVM makes no pair of two of them: `ds_read2st64_b64` takes four times as long as
 /// two reads (docs/Hardware.md 4.5).
 Value readHalf(Emitter &emit, const LoweringState &state, VectorType type, const TileReads &reads, uint32_t immediate) {
-  Value half = readPart(emit, state, type, reads, immediate);
-  half.getDefiningOp<LLVM::LoadOp>().setVolatile_(true);
+  Value half = readPart(emit, state, type, reads, immediate), loaded = half;
+  if (auto cast = half.getDefiningOp<LLVM::BitcastOp>())
+    loaded = cast.getArg();
+  loaded.getDefiningOp<LLVM::LoadOp>().setVolatile_(true);
   return half;
+}
+
+/// Half an operand, transposed on its way: of elements of 8 bits as words.
+Value readHalfTransposed(Emitter &emit, const LoweringState &state, VectorType type, Value address) {
+  if (type.getElementTypeBitWidth() == 16)
+    return ROCDL::ds_read_tr16_b64::create(emit, type, address, state.readScope, state.dmaScope, ArrayAttr());
+  auto words = VectorType::get({2}, emit.getI32Type());
+  Value read = ROCDL::ds_read_tr8_b64::create(emit, words, address, state.readScope, state.dmaScope, ArrayAttr());
+  return LLVM::BitcastOp::create(emit, type, read);
 }
 
 struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
@@ -417,16 +433,14 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
       rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
       return success();
     }
-    auto type = VectorType::get({frag.getOperandElements() / 2}, frag.getElementType());
+    auto type = VectorType::get({frag.getOperandElements() / 2}, storedType(frag.getElementType()));
     for (const SmallVector<uint32_t> &immediates : reads->immediates)
       for (uint32_t immediate : immediates) {
         if (use->instruction == LdsInstruction::ReadB64) {
           halves.push_back(readHalf(emit, state, type, *reads, immediate));
           continue;
         }
-        halves.push_back(ROCDL::ds_read_tr16_b64::create(
-            emit, type, emit.offset(reads->base, emit.i32(immediate)), state.readScope,
-            state.dmaScope, ArrayAttr()));
+        halves.push_back(readHalfTransposed(emit, state, type, emit.offset(reads->base, emit.i32(immediate))));
       }
     SmallVector<int64_t> inOrder = llvm::to_vector(llvm::seq<int64_t>(frag.getOperandElements()));
     for (size_t i = 0; i + 1 < halves.size(); i += 2)

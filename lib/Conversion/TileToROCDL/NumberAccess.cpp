@@ -118,7 +118,7 @@ struct LoadNumberPattern : TilePattern<tile::LoadOp> {
     }
     Value loaded = loadElements(emit, view.getElementType(), 1, place.resource(emit), emit.i32(0),
                                 emit.i32(0));
-    rewriter.replaceOp(op, uniformNumber(emit, widenElements(emit, loaded, type)));
+    rewriter.replaceOp(op, uniformNumber(emit, widenElements(emit, loaded, view.getElementType(), type)));
     return success();
   }
 };
@@ -201,7 +201,7 @@ struct StoreNumberPattern : TilePattern<tile::StoreOp> {
     Emitter emit(op.getLoc(), rewriter);
     tile::ViewType view = op.getView().getType();
     NumberPlace place(emit, view, adaptor.getView(), adaptor.getIndices());
-    Value value = narrowElements(emit, adaptor.getValue().front(), view.getElementType());
+    Value value = narrowElements(emit, adaptor.getValue().front(), op.getValue().getType(), view.getElementType());
     storeElements(emit, value, place.resource(emit), offsetOfFirstLane(emit, state.of(op).lane),
                   emit.i32(0));
     rewriter.eraseOp(op);
@@ -220,7 +220,7 @@ struct AddNumberPattern : TilePattern<tile::AtomicAddOp> {
     Emitter emit(op.getLoc(), rewriter);
     tile::ViewType view = op.getView().getType();
     NumberPlace place(emit, view, adaptor.getView(), adaptor.getIndices());
-    Value value = narrowElements(emit, adaptor.getValue().front(), view.getElementType());
+    Value value = narrowElements(emit, adaptor.getValue().front(), op.getValue().getType(), view.getElementType());
     Value offset = offsetOfFirstLane(emit, state.of(op).lane);
     if (place.bytes == 2) {
       // The four bytes that it lies in.

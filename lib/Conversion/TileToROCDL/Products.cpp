@@ -50,7 +50,7 @@ struct MmaPattern : TilePattern<tile::MmaOp> {
       diagnostic << lhs.getElementType();
       if (lhs.getElementType() != rhs.getElementType())
         diagnostic << " by " << rhs.getElementType();
-      return diagnostic << ", which " << arch.name << " does not have";
+      return diagnostic << ", which " << arch.name << " does not have; it multiplies " << multipliedTypes(arch);
     }
     Emitter emit(op.getLoc(), rewriter);
     int64_t rows = sums.getRows() / kBlock, columns = sums.getColumns() / kBlock, steps = depthSteps(lhs);

@@ -92,7 +92,8 @@ struct PutFragmentPattern : TilePattern<tile::PutOp> {
     StoreAddresses addresses(emit, state.of(op), *layout, *offsets, emit.offset(ring.lds, slot));
     SmallVector<Value> pieces;
     for (Value piece : adaptor.getPart())
-      pieces.push_back(narrowElements(emit, piece, op.getRing().getType().getElementType()));
+      pieces.push_back(narrowElements(emit, piece, cast<tile::FragType>(op.getPart().getType()).getElementType(),
+                                      op.getRing().getType().getElementType()));
     for (int64_t panel = 0; panel != stores->panels; ++panel)
       for (int64_t i = 0; i != stores->stores(); ++i) {
         tile::FragmentStores::Source source = stores->source(i, panel);

@@ -5,6 +5,8 @@
 // integers saturate, whereas arith leaves numbers out of range undefined.
 #include "RegionEmitter.h"
 
+#include "SmallFloats.h"
+
 #include "Elementary.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -63,10 +65,32 @@ static bool widens(Operation *op) {
   return llvm::any_of(op->getOperandTypes(), narrow) || llvm::any_of(op->getResultTypes(), narrow);
 }
 
+/// What lanes hold for a constant.
+static TypedAttr storedConstant(arith::ConstantOp constant) {
+  auto number = dyn_cast<FloatAttr>(constant.getValue());
+  if (!number || !isSmallFloat(number.getType()))
+    return constant.getValue();
+  return IntegerAttr::get(storedType(number.getType()), number.getValue().bitcastToAPInt());
+}
+
+/// Ops on floats of 8 bits: conversions by way of f32, and their bits as they are; null for other ops.
+Value RegionEmitter::convertSmall(Operation *op, ValueRange operands) {
+  if (!isa<arith::ExtFOp, arith::TruncFOp, arith::BitcastOp>(op))
+    return {};
+  Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+  if (!isSmallFloat(from) && !isSmallFloat(to))
+    return {};
+  Value x = operands.front();
+  if (isa<arith::BitcastOp>(op))
+    return x;
+  x = isSmallFloat(from) ? widenSmall(emit, x, from) : convert(x, emit.getF32Type());
+  return isSmallFloat(to) ? narrowSmall(emit, x, to) : convert(x, to);
+}
+
 Value RegionEmitter::emitOp(Operation *op) {
-  Type result = op->getResult(0).getType();
+  Type result = storedType(op->getResult(0).getType());
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
-    return arith::ConstantOp::create(emit, constant.getValue());
+    return arith::ConstantOp::create(emit, storedConstant(constant));
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(valueOf(operand));
@@ -76,6 +100,8 @@ Value RegionEmitter::emitOp(Operation *op) {
   if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
     return toInteger(op, operands.front(), isa<arith::FPToSIOp>(op));
 
+  if (Value value = convertSmall(op, operands))
+    return value;
   if (isa<math::AbsIOp>(op)) {
     Value zero = arith::SubIOp::create(emit, operands.front(), operands.front());
     Value negated = arith::SubIOp::create(emit, zero, operands.front());

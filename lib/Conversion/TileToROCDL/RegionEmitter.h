@@ -26,6 +26,7 @@ private:
   mlir::Value repeat(mlir::Operation *op, mlir::Type element, mlir::ValueRange operands);
   mlir::Value toInteger(mlir::Operation *op, mlir::Value x, bool isSigned);
   mlir::Value convert(mlir::Value x, mlir::Type element);
+  mlir::Value convertSmall(mlir::Operation *op, mlir::ValueRange operands);
   mlir::Type like(mlir::Value value, mlir::Type element);
 
   Emitter &emit;

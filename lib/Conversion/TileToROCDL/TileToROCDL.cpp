@@ -3,6 +3,7 @@
 // Steps have done their work by now and are inlined; then one dialect conversion turns every tile
 // op into upstream ops. The patterns are in the files beside this one, by what they compute.
 #include "Access.h"
+#include "SmallFloats.h"
 
 #include "Tile/IR/WaveExchange.h"
 #include "Tile/IR/WorkItems.h"
@@ -144,6 +145,8 @@ static LogicalResult verifyClusters(tile::KernelOp kernel) {
     return WalkResult::advance();
   });
   if (walk.wasInterrupted())
+    return failure();
+  if (failed(verifySmallFloats(kernel, **arch)))
     return failure();
   return verifyLdsSize(kernel, **arch);
 }

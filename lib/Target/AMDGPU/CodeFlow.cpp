@@ -61,9 +61,10 @@ Status CodeFlow::build() {
   hasLanes = llvm::none_of(nodes, [](const Node &node) { return writesExec(node.effects); });
   if (Status connected = connect(); !connected)
     return connected;
+  findLanes();
+  decideLaneBranches();
   findPrevious();
-  if (hasLanes)
-    threadBranches();
+  threadBranches();
   return Status::success();
 }
 
@@ -79,11 +80,9 @@ Status CodeFlow::connect() {
     if (name.starts_with("S_ENDPGM"))
       continue;
     const bool branch = nodes[i].kind == InstructionClass::Branch;
-    const bool always = hasLanes && name.starts_with("S_CBRANCH_EXECNZ"),
-               never = hasLanes && name.starts_with("S_CBRANCH_EXECZ");
-    if ((!branch || (name.starts_with("S_CBRANCH") && !always)) && i + 1 < code.size())
+    if ((!branch || name.starts_with("S_CBRANCH")) && i + 1 < code.size())
       nodes[i].next.push_back(i + 1);
-    if (!branch || never)
+    if (!branch)
       continue;
     uint64_t target = 0;
     const bool known = analysis && analysis->evaluateBranch(code[i].inst, code[i].address,
@@ -155,7 +154,7 @@ void CodeFlow::threadBranches() {
       if (!decision && (writes(first, RegisterFile::Scalar, kVcc) || writes(first, RegisterFile::Scalar, kVcc + 1)))
         decision = first;
     }
-    if (!decision || nodes[first].previous.size() < 2)
+    if (!decision || !nodes[*decision].hasAllLanes || nodes[first].previous.size() < 2)
       continue;
     const StringRef how = nodes[*decision].name;
     const uint32_t word = llvm::support::endian::read32le(code[*decision].bytes.data());

@@ -16,7 +16,7 @@
 
 namespace hocket::amdgpu {
 
-/// A kernel's instructions with control flow and what each does to the counters. Where nothing writes EXEC, some lane
+/// A kernel's instructions with control flow and what each does to the counters. Where EXEC is as at the entry, some lane
 /// is there, and a branch on EXEC leads one way only; and a branch that is decided where a way comes from is gone on
 /// that way: its block stands there once more, without it.
 class CodeFlow {
@@ -58,9 +58,7 @@ public:
   llvm::ArrayRef<size_t> previousOf(size_t at) const { return nodes[at].previous; }
   /// Whether the step leads back because some lanes are left: LLVM repeats an access for each descriptor that lanes hold,
   /// which is one where they hold the same.
-  bool repeatsForLanes(size_t from, size_t to) const {
-    return nodes[from].name.starts_with("S_CBRANCH_EXECNZ") && code[to].address <= code[from].address;
-  }
+  bool repeatsForLanes(size_t from, size_t to) const;
   static constexpr unsigned kNoLimit = 64;
 
   static constexpr size_t kNowhere = ~size_t(0);
@@ -81,6 +79,7 @@ private:
     bool counts[2] = {false, false};
     bool lds = false; ///< touches what is in LDS
     bool computes = false; ///< what it writes follows from the registers that it reads
+    bool hasAllLanes = false; ///< in front of it EXEC is as at the entry
     size_t origin = 0;     ///< the instruction that it is, or is once more
     llvm::SmallVector<size_t, 2> next, previous;
   };
@@ -91,6 +90,8 @@ private:
   };
   Status connect();
   void findPrevious();
+  void findLanes();
+  void decideLaneBranches();
   void threadBranches();
   std::optional<bool> isSetBehind(size_t at, unsigned mask) const;
   bool writes(size_t at, RegisterFile file, unsigned number) const;
@@ -116,7 +117,7 @@ private:
   OpcodeTable opcodes;
   std::vector<Instruction> code;
   std::vector<Node> nodes;
-  bool hasLanes = false; ///< EXEC is as it is at the entry
+  bool hasLanes = false; ///< EXEC is as it is at the entry, everywhere
 };
 
 } // namespace hocket::amdgpu

@@ -8,6 +8,7 @@
 #include "Target/AMDGPU/CodeFlow.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -45,7 +46,6 @@ private:
   Status findWays(unsigned anchor);
   Status findAllWays();
   void findLeftInFlight();
-  unsigned countedInFlight(unsigned wait) const;
   unsigned mostInFlight(size_t wait);
   Places onward(const Places &from, Kind kind, unsigned allowed, unsigned inFlight) const;
   bool step(size_t at, Places &places);
@@ -114,74 +114,67 @@ Status CountedChecker::findAllWays() {
   return Status::success();
 }
 
-/// Of the newest accesses in front of a wait, as many as it leaves, those to LDS: on the way with most of them. Accesses
-/// that stand beside no loads to LDS may be among them or not: within a cluster LLVM may swap them.
-unsigned CountedChecker::countedInFlight(unsigned wait) const {
-  std::vector<llvm::SmallVector<unsigned, 2>> previous(plan.nodes.size());
-  for (unsigned node = 0; node != plan.nodes.size(); ++node)
-    for (unsigned next : plan.nodes[node].next)
-      previous[next].push_back(node);
-  struct Window {
-    unsigned node, left, loads;
-    auto operator<=>(const Window &) const = default;
-  };
-  std::set<Window> known;
-  std::vector<Window> open;
-  unsigned most = 0;
-  auto reach = [&](const Window &window) {
-    most = std::max(most, window.loads);
-    if (window.left != 0 && known.insert(window).second)
-      open.push_back(window);
-  };
-  reach({wait, plan.nodes[wait].count, 0});
-  while (!open.empty()) {
-    const Window window = open.back();
-    open.pop_back();
-    for (unsigned before : previous[window.node]) {
-      const CountedPlan::Node &node = plan.nodes[before];
-      const bool isLoad = node.kind == Kind::LoadsToLds, isLookUp = node.kind == Kind::LookUps;
-      const unsigned taken = isLoad || isLookUp ? std::min(node.count, window.left) : 0;
-      reach({before, window.left - taken, window.loads + (isLoad ? taken : 0)});
-    }
-  }
-  return most;
-}
+namespace {
+/// One step back from a place, and what is issued there.
+struct StepBack {
+  size_t to;
+  unsigned accesses, loads; ///< in all, and those to LDS
+};
+} // namespace
 
-void CountedChecker::findLeftInFlight() {
-  leftInFlight.assign(plan.nodes.size(), 0);
-  for (unsigned node = 0; node != plan.nodes.size(); ++node)
-    if (plan.nodes[node].kind == Kind::Wait)
-      leftInFlight[node] = countedInFlight(node);
-}
-
-/// The loads to LDS among the newest accesses in front of a wait of the code, as many as it leaves.
-unsigned CountedChecker::mostInFlight(size_t wait) {
-  auto [found, isNew] = inFlight.try_emplace(wait, 0);
-  if (!isNew)
-    return found->second;
+/// Of the newest accesses in front of `wait`, as many as it `leaves`, those to LDS: on the way with most of them.
+static unsigned mostLoadsLeft(size_t wait, unsigned leaves, llvm::function_ref<llvm::SmallVector<StepBack, 2>(size_t)> back) {
   struct Window {
     size_t at;
     unsigned left, loads;
     auto operator<=>(const Window &) const = default;
   };
   std::set<Window> known;
-  std::vector<Window> open;
+  std::vector<Window> open = {{wait, leaves, 0}};
   unsigned most = 0;
-  auto reach = [&](const Window &window) {
-    most = std::max(most, window.loads);
-    if (window.left != 0 && known.insert(window).second)
-      open.push_back(window);
-  };
-  reach({wait, flow.allows(wait, CodeFlow::Vector), 0});
   while (!open.empty()) {
     const Window window = open.back();
     open.pop_back();
-    for (size_t before : flow.previousOf(window.at))
-      if (!flow.repeatsForLanes(before, window.at))
-        reach({before, window.left - flow.counts(before, CodeFlow::Vector),
-               window.loads + (flow.kindOf(before) == InstructionClass::LdsDma)});
+    if (window.left == 0)
+      continue;
+    for (const StepBack &step : back(window.at)) {
+      const Window before = {step.to, window.left - std::min(step.accesses, window.left),
+                             window.loads + std::min(step.loads, window.left)};
+      most = std::max(most, before.loads);
+      if (known.insert(before).second)
+        open.push_back(before);
+    }
   }
-  return inFlight[wait] = most;
+  return most;
+}
+
+/// Accesses that stand beside no loads to LDS may be among the newest or not: within a cluster LLVM may swap them.
+void CountedChecker::findLeftInFlight() {
+  std::vector<llvm::SmallVector<StepBack, 2>> back(plan.nodes.size());
+  for (unsigned at = 0; at != plan.nodes.size(); ++at) {
+    const CountedPlan::Node &node = plan.nodes[at];
+    const unsigned loads = node.kind == Kind::LoadsToLds ? node.count : 0;
+    for (unsigned next : node.next)
+      back[next].push_back({at, node.kind == Kind::LookUps ? node.count : loads, loads});
+  }
+  leftInFlight.assign(plan.nodes.size(), 0);
+  for (unsigned at = 0; at != plan.nodes.size(); ++at)
+    if (plan.nodes[at].kind == Kind::Wait)
+      leftInFlight[at] = mostLoadsLeft(at, plan.nodes[at].count, [&](size_t place) { return back[place]; });
+}
+
+/// The loads to LDS that a wait of the code leaves at most.
+unsigned CountedChecker::mostInFlight(size_t wait) {
+  auto [found, isNew] = inFlight.try_emplace(wait, 0);
+  if (isNew)
+    found->second = mostLoadsLeft(wait, flow.allows(wait, CodeFlow::Vector), [&](size_t at) {
+      llvm::SmallVector<StepBack, 2> steps;
+      for (size_t before : flow.previousOf(at))
+        if (!flow.repeatsForLanes(before, at))
+          steps.push_back({before, flow.counts(before, CodeFlow::Vector), flow.kindOf(before) == InstructionClass::LdsDma});
+      return steps;
+    });
+  return found->second;
 }
 
 /// Sorted; of places behind one anchor with equal loads the one with most accesses.

@@ -95,6 +95,8 @@ const MfmaInfo *ArchInfo::findMfma(const MatrixTypes &types, unsigned m, unsigne
   return best;
 }
 
+bool ArchInfo::hasSmallFloat(ElementType type) const { return std::ranges::count(smallFloats, type) != 0; }
+
 bool ArchInfo::hasLdsDma(unsigned bytesPerLane) const {
   return std::ranges::count(lds.dmaBytes, bytesPerLane) != 0;
 }

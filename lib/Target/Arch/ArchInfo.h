@@ -165,6 +165,7 @@ struct ArchInfo {
   LdsInfo lds;
   WaitCounterLimits waits;
   std::vector<MfmaInfo> mfma;
+  std::span<const ElementType> smallFloats; ///< floats of 8 bits that it converts and multiplies
   HazardTable hazards;
   IssueCosts issue;
   ArchFeatures features;
@@ -175,6 +176,7 @@ struct ArchInfo {
   /// K.
   const MfmaInfo *findMfma(const MatrixTypes &types, unsigned m, unsigned n,
                            std::optional<unsigned> k = std::nullopt) const;
+  bool hasSmallFloat(ElementType type) const;
   bool hasLdsDma(unsigned bytesPerLane) const;
   bool hasTransposedRead(unsigned elementBits) const;
 };

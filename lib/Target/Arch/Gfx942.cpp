@@ -104,6 +104,7 @@ static ArchInfo make() {
   arch.lds.maxOffset = 65535;                             // 2.3 PCODE D
   arch.waits = {.vmcnt = 63, .expcnt = 7, .lgkmcnt = 15}; // 2.7 L22
   arch.mfma = mfmaTable();
+  arch.smallFloats = kFnuzOperands; // 2.1 AMDBLOG D
   arch.hazards = hazardTable();
   arch.issue = {.valu = 4, .trans = 16}; // 4.3 GLUON M
   arch.features = {};                    // 8.1 L22; FP8 2.1 AMDBLOG D

@@ -121,6 +121,7 @@ static ArchInfo make() {
   arch.lds.maxOffset = 65535;                             // 2.3 PCODE D
   arch.waits = {.vmcnt = 63, .expcnt = 7, .lgkmcnt = 15}; // 2.7 L22
   arch.mfma = mfmaTable();
+  arch.smallFloats = kOcpOperands; // 2.1 AMDBLOG D
   arch.hazards = hazardTable();
   arch.issue = {.valu = 4, .trans = 8};    // 4.3 SQTT M, GLUON M
   arch.features = {.permlaneSwap = true,   // 2.5 PCODE D

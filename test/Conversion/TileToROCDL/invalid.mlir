@@ -128,3 +128,16 @@ tile.kernel @exchange_beyond() target("gfx950") waves(4) {
   %r = tile.fill 0.0 : !tile.rows<32xf32>
   %x = tile.reduce_waves sum %r at(163840) : !tile.rows<32xf32>
 }
+
+// -----
+
+// expected-error @below {{has numbers of 'f8E4M3FN', which gfx942 does not have; use f8E4M3FNUZ, the nearest that it has}}
+tile.kernel @other_fp8(%a: !tile.view<?x?xf8E4M3FN>) target("gfx942") waves(1) {
+}
+
+// -----
+
+tile.kernel @other_bf8() target("gfx950") waves(1) {
+  // expected-error @below {{has numbers of 'f8E5M2FNUZ', which gfx950 does not have; use f8E5M2, the nearest that it has}}
+  %x = tile.fill 1.0 : !tile.frag<32x32xf8E5M2FNUZ, lhs>
+}

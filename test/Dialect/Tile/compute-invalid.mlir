@@ -145,7 +145,7 @@ tile.kernel @mma_elements() target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<64x128xbf16, lhs>
   %1 = tile.fill 0.0 : !tile.frag<128x32xf16, rhs>
   %2 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
-  // expected-error @below {{multiplies 'bf16' by 'f16'}}
+  // expected-error @below {{multiplies 'bf16' by 'f16', expected the same type, or two floats of 8 bits; convert one of them in a 'tile.map'}}
   %3 = tile.mma %0, %1, %2 : !tile.frag<64x128xbf16, lhs>, !tile.frag<128x32xf16, rhs>, !tile.frag<64x32xf32, acc>
 }
 
@@ -317,8 +317,8 @@ tile.kernel @more_rows() target("gfx950") waves(1) {
 // -----
 
 tile.kernel @fill_integers() target("gfx950") waves(1) {
-  // expected-error @below {{fills '!tile.columns<32xi32, acc>' with 1.000000e+00, expected elements of a floating-point type; 'tile.map' makes integers}}
-  %0 = tile.fill 1.0 : !tile.columns<32xi32, acc>
+  // expected-error @below {{fills '!tile.columns<32xi32, acc>' with 1.500000e+00, which is no 'i32'}}
+  %0 = tile.fill 1.5 : !tile.columns<32xi32, acc>
 }
 
 // -----
@@ -327,4 +327,51 @@ tile.kernel @slice_converts() target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
   // expected-error @below {{whole blocks of 32 rows and all columns are needed}}
   %1 = tile.slice %0 from 0 : !tile.frag<64x32xf32, acc> -> !tile.frag<32x32xbf16, acc>
+}
+
+// -----
+
+tile.kernel @mma_integers() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xi8, lhs>
+  %1 = tile.fill 0.0 : !tile.frag<32x32xf8E4M3FN, rhs>
+  %2 = tile.fill 0.0 : !tile.frag<32x32xi32, acc>
+  // expected-error @below {{multiplies 'i8' by 'f8E4M3FN', expected the same type, or two floats of 8 bits; convert one of them in a 'tile.map'}}
+  %3 = tile.mma %0, %1, %2 : !tile.frag<32x32xi8, lhs>, !tile.frag<32x32xf8E4M3FN, rhs>, !tile.frag<32x32xi32, acc>
+}
+
+// -----
+
+tile.kernel @mma_sums() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xi8, lhs>
+  %1 = tile.fill 0.0 : !tile.frag<32x32xi8, rhs>
+  %2 = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{multiplies 'i8' by 'i8' into 'f32', expected an accumulator of 'i32'}}
+  %3 = tile.mma %0, %1, %2 : !tile.frag<32x32xi8, lhs>, !tile.frag<32x32xi8, rhs>, !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @pack_integers() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{expected a float; round to integers in a 'tile.map'}}
+  %1 = tile.pack %0 : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xi8, rhs_acc>
+}
+
+// -----
+
+tile.kernel @compute_small() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xf8E5M2, acc>
+  %1 = tile.map(%x = %0 : !tile.frag<32x32xf8E5M2, acc>) -> !tile.frag<32x32xf8E5M2, acc> {
+    // expected-error @below {{computes with 'f8E5M2'; widen it by 'arith.extf', and round by 'arith.truncf'}}
+    %y = arith.addf %x, %x : f8E5M2
+    tile.yield %y : f8E5M2
+  }
+}
+
+// -----
+
+tile.kernel @reduce_small() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xf8E5M2, acc>
+  // expected-error @below {{reduces 'f8E5M2' to 'f8E5M2', expected no floats of 8 bits; widen them by 'arith.extf' in a 'tile.map'}}
+  %1 = tile.reduce max %0 over columns : !tile.frag<32x32xf8E5M2, acc> -> !tile.rows<32xf8E5M2>
 }

@@ -200,6 +200,6 @@ tile.kernel @k(%a: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) {
 
 tile.kernel @k(%a: !tile.view<?x?xf32>, %n: i32) target("gfx950") waves(8) {
   %x = tile.fill 0.0 : !tile.frag<64x64xf32, acc>
-  // expected-error @below {{stores to '!tile.view<?x?xf32>', expected a view of bf16 or f16}}
+  // expected-error @below {{stores to '!tile.view<?x?xf32>', expected a view of bf16, f16 or a float of 8 bits}}
   tile.store_block %x, %a[%n, %n] : !tile.frag<64x64xf32, acc>, !tile.view<?x?xf32>
 }

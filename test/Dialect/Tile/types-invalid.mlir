@@ -11,7 +11,7 @@
 
 // -----
 
-// expected-error @below {{view of 'i64', expected bf16, f16, f32, i32 or i8 elements}}
+// expected-error @below {{view of 'i64', expected bf16, f16, i8, f8E4M3FN, f8E5M2, f8E4M3FNUZ, f8E5M2FNUZ, f32 or i32 elements}}
 "some.op"() {type = !tile.view<?xi64>} : () -> ()
 
 // -----
@@ -31,7 +31,7 @@
 
 // -----
 
-// expected-error @below {{ring of 'f32', expected bf16 or f16 elements}}
+// expected-error @below {{ring of 'f32', expected bf16, f16, i8, f8E4M3FN, f8E5M2, f8E4M3FNUZ or f8E5M2FNUZ elements}}
 "some.op"() {type = !tile.ring<64x128xf32>} : () -> ()
 
 // -----
@@ -77,12 +77,12 @@
 
 // -----
 
-// expected-error @below {{fragment of 'i16', expected bf16, f16, f32, i32 or i8 elements}}
+// expected-error @below {{fragment of 'i16', expected bf16, f16, i8, f8E4M3FN, f8E5M2, f8E4M3FNUZ, f8E5M2FNUZ, f32 or i32 elements}}
 "some.op"() {type = !tile.frag<32x32xi16, acc>} : () -> ()
 
 // -----
 
-// expected-error @below {{fragment of 'index', expected bf16, f16, f32, i32 or i8 elements}}
+// expected-error @below {{fragment of 'index', expected bf16, f16, i8, f8E4M3FN, f8E5M2, f8E4M3FNUZ, f8E5M2FNUZ, f32 or i32 elements}}
 "some.op"() {type = !tile.frag<32x32xindex, lines>} : () -> ()
 
 // -----
@@ -147,7 +147,7 @@
 
 // -----
 
-// expected-error @below {{row values of 'f64', expected bf16, f16, f32, i32 or i8 elements}}
+// expected-error @below {{row values of 'f64', expected bf16, f16, i8, f8E4M3FN, f8E5M2, f8E4M3FNUZ, f8E5M2FNUZ, f32 or i32 elements}}
 "some.op"() {type = !tile.rows<32xf64>} : () -> ()
 
 // -----

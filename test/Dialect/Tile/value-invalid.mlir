@@ -154,7 +154,7 @@ tile.kernel @other_ops(%s: f32) target("gfx950") waves(1) {
 
 tile.kernel @wide_integers(%n: i32) target("gfx950") waves(1) {
   %y = tile.map(%e = %n : i32) -> i32 {
-    // expected-error @below {{computes with 'i64' in a region of elements, expected f32, f16, bf16, i32, i16, i8 or i1}}
+    // expected-error @below {{computes with 'i64' in a region of elements, expected f32, f16, bf16, a float of 8 bits, i32, i16, i8 or i1}}
     %f = arith.extsi %e : i32 to i64
     %g = arith.trunci %f : i64 to i32
     tile.yield %g : i32
@@ -388,7 +388,7 @@ tile.kernel @gathers_other(%v: !tile.view<?xf32>) target("gfx950") waves(1) {
   %i = tile.map() at(%r, %c) -> !tile.rows<32xi32> {
     tile.yield %r : i32
   }
-  // expected-error @below {{looks up 'i32' in a view of 'f32', expected the view's element type, f32 for bf16 and f16, or i32 for i8}}
+  // expected-error @below {{looks up 'i32' in a view of 'f32', expected the view's element type, f32 for a narrower float, or i32 for i8}}
   %y = tile.gather %v[%i] : <?xf32>, !tile.rows<32xi32> -> !tile.rows<32xi32>
 }
 

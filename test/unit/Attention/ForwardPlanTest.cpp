@@ -2,6 +2,7 @@
 // it is asked to do, so this needs no compiler.
 #include "FakeDevice.h"
 
+#include "hocket/Attention/BackwardPlan.h"
 #include "hocket/Attention/ForwardPlan.h"
 #include "hocket/Attention/KernelBundle.h"
 #include "hocket/Runtime/File.h"
@@ -26,7 +27,8 @@ public:
   Result<std::shared_ptr<const CompiledKernel>> get(const KernelEntry &entry,
                                                     const KernelVariant &variant,
                                                     std::string_view architecture) override {
-    ++asked;
+    if (++asked == 1 && firstFails)
+      return *firstFails;
     auto kernel = std::make_shared<CompiledKernel>();
     kernel->codeObject = "code of " + entry.variantName(variant);
     Result<manifest::Manifest> manifest = manifest::parseManifest(
@@ -43,6 +45,7 @@ public:
   }
   std::string workspace;
   std::atomic<int> asked = 0;
+  std::optional<Error> firstFails;
 };
 
 class Plans : public testing::Test {
@@ -101,6 +104,38 @@ TEST_F(Plans, RememberedAreThoseThatWereAskedForLast) {
   EXPECT_NE(planOf(33), first); // went, and whoever has it can still run it
   problem.seqQ = 33;
   EXPECT_TRUE(first->run(device, buffersFor(problem)).ok());
+}
+
+// That one kernel spills is a reason to take another. A bug is none: it must reach those who can report it.
+TEST_F(Plans, ABugOfHocketIsReported) {
+  problem.seqQ = 33;
+  problem.lists = {.usedKv = true, .pageSize = 16};
+  source->firstFails = invalidInput("kernel 'k' spills");
+  EXPECT_NE(planner.plan(problem).error().message, "kernel 'k' spills");
+  EXPECT_EQ(source->asked, 2);
+  source->asked = 0;
+  source->firstFails = internalError("kernel 'k': the code has 3 loads to LDS");
+  auto made = planner.plan(problem);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().kind, ErrorKind::Internal);
+  EXPECT_EQ(made.error().message, "kernel 'k': the code has 3 loads to LDS");
+  EXPECT_EQ(source->asked, 1);
+}
+
+TEST(BackwardPlans, ABugOfHocketIsReported) {
+  BackwardProblem problem;
+  problem.forward.seqQ = problem.forward.seqKv = 33;
+  int asked = 0;
+  auto make = [&](const ForwardSemantics &, const BackwardKernel &kernel) -> Result<std::shared_ptr<const CompiledKernel>> {
+    if (kernel.part == BackwardPart::Delta)
+      return std::make_shared<const CompiledKernel>();
+    ++asked;
+    return internalError("kernel 'k': the code has 3 loads to LDS");
+  };
+  auto made = attention::planBackward(problem, make);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().message, "kernel 'k': the code has 3 loads to LDS");
+  EXPECT_EQ(asked, 1);
 }
 
 TEST_F(Plans, RunLaunchesWithTheProblemsGridAndPointers) {

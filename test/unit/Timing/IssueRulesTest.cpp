@@ -24,7 +24,8 @@ TEST(Vector, DependentChainIssuesEveryFourCycles) { // 4.3
 TEST(Vector, Rates) { // 4.3
   auto slot = [](const std::string &line) { return span(repeat(5, line)) / 4; };
   EXPECT_EQ(slot("v_exp_f32 v0, v1"), 8u);
-  EXPECT_EQ(slot("v_pk_mul_f32 v[0:1], v[2:3], v[4:5]"), 8u);
+  EXPECT_EQ(slot("v_pk_mul_f32 v[0:1], v[2:3], v[4:5]"), 4u);
+  EXPECT_EQ(slot("v_pk_fma_f32 v[0:1], v[2:3], v[4:5], v[6:7]"), 4u);
   EXPECT_EQ(slot("v_pk_mul_f16 v0, v1, v2"), 4u);
   EXPECT_EQ(slot("v_permlane32_swap_b32 v0, v1"), 8u);
   EXPECT_EQ(slot("v_cvt_pk_bf16_f32 v0, v1, v2"), 4u);

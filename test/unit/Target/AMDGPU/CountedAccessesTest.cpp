@@ -145,15 +145,44 @@ TEST(CountedAccesses, StandInTheOrderInWhichTheyWereCounted) {
   EXPECT_FALSE(check(kLoad + kLoad + two + two + end, plan).ok());
 }
 
-// A descriptor that LLVM does not know to be the same in all lanes: the load stands in a loop over those that differ.
+/// What LLVM makes of an access whose descriptor it does not know to be the same in all lanes: a loop over those that
+/// differ.
+static std::string forLanes(const std::string &access, const std::string &behind = "s_mov_b64 exec, s[18:19]\n") {
+  static int loops = 0;
+  const std::string label = "lanes" + std::to_string(loops++);
+  return "s_mov_b64 s[18:19], exec\n" + label +
+         ":\nv_readfirstlane_b32 s0, v4\nv_cmp_eq_u32_e32 vcc, s0, v4\ns_and_saveexec_b64 s[20:21], vcc\n" + access +
+         "s_xor_b64 exec, exec, s[20:21]\ns_cbranch_execnz " + label + "\n" + behind;
+}
+
 TEST(CountedAccesses, AreCountedOnceWhereLlvmRepeatsThemForLanes) {
-  auto forLanes = [](const std::string &load) {
-    static int loops = 0;
-    const std::string label = "lanes" + std::to_string(loops++);
-    return label + ":\nv_readfirstlane_b32 s0, v4\nv_cmp_eq_u32_e32 vcc, s0, v4\ns_and_saveexec_b64 vcc, vcc\n" + load +
-           "s_xor_b64 exec, exec, vcc\ns_cbranch_execnz " + label + "\n";
-  };
   EXPECT_TRUE(check(loop(kLoad + kLoad + forLanes(kLoadToLds) + forLanes(kLoadToLds)), loopPlan()).ok());
   EXPECT_FALSE(check(loop(kLoad + kLoad + forLanes(kLoadToLds)), loopPlan()).ok());
   EXPECT_FALSE(check(loop(kLoad + forLanes(kLoadToLds) + kLoadToLds), loopPlan()).ok());
+}
+
+// Lanes that are done leave such a loop; the second turn has a load less.
+TEST(CountedAccesses, AreCountedInEveryTurnOfOtherLoopsOverLanes) {
+  const std::string first = kLoad + kLoad + kLoadToLds, turn = kLoadToLds + wait(4) + kBarrier,
+                    next = kLoad + kLoad + "s_andn2_b64 exec, exec, s[2:3]\ns_cbranch_execnz top\n", end = wait(0) + kEnd;
+  EXPECT_FALSE(check(first + "top:\n" + turn + next + end, loopPlan()).ok());
+  EXPECT_TRUE(check("top:\n" + first + turn + "s_andn2_b64 exec, exec, s[2:3]\ns_cbranch_execnz top\n" + end, loopPlan()).ok());
+}
+
+// Behind a loop over lanes all of them are back: a branch for the case that there is none is never taken.
+TEST(CountedAccesses, AreNotCountedOnWaysThatNoLaneTakes) {
+  const CountedPlan plan = planOf({{Kind::Pass, 0, "", {1}},
+                                   {Kind::LoadsToLds, 2, "", {2}},
+                                   {Kind::Wait, 0, "", {3}},
+                                   {Kind::Barrier, 0, "", {4}},
+                                   {Kind::End, 0, "", {}}});
+  const std::string rest = "s_cbranch_execz behind\n" + kLoadToLds + wait(0) + "behind:\n" + kBarrier + kEnd;
+  EXPECT_TRUE(check(kLoadToLds + rest, plan).ok());
+  EXPECT_TRUE(check(forLanes(kLoadToLds) + rest, plan).ok());
+  EXPECT_TRUE(check(forLanes(kLoadToLds, "s_or_b64 exec, exec, s[18:19]\n") + rest, plan).ok());
+  EXPECT_FALSE(check(forLanes(kLoadToLds, "") + rest, plan).ok()) << "lanes are gone";
+  EXPECT_FALSE(check(forLanes(kLoadToLds, "s_mov_b64 s[18:19], s[22:23]\ns_mov_b64 exec, s[18:19]\n") + rest, plan).ok())
+      << "another mask";
+  EXPECT_FALSE(check(forLanes(kLoadToLds, "s_mov_b32 s19, 1\ns_mov_b64 exec, s[18:19]\n") + rest, plan).ok())
+      << "half of the mask is another";
 }

@@ -1,0 +1,175 @@
+// Floats of 8 bits as code: v_cvt_pk_fp8_f32, v_cvt_pk_f32_fp8 and the like, which both chips have for their formats.
+#include "SmallFloats.h"
+
+#include "Tile/IR/RegionOps.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+static constexpr int64_t kWordElements = 4, kHalfElements = 2;
+
+bool hocket::lowering::isSmallFloat(Type type) { return storedType(type) != type; }
+
+/// "fp8" for a format of four bits of exponent, "bf8" for five: as instructions call them, whichever the chip has.
+static std::string nameOf(Type type) {
+  return infoOf(*asElementType(type)).exponentBits == 4 ? "fp8" : "bf8";
+}
+
+static Value flag(Emitter &emit, bool value) { return arith::ConstantOp::create(emit, emit.getBoolAttr(value)); }
+
+/// The f32s of half `index` of `word`.
+static Value widenHalf(Emitter &emit, Value word, bool index, Type from) {
+  auto pair = VectorType::get({kHalfElements}, emit.getF32Type());
+  return emit.intrinsic("llvm.amdgcn.cvt.pk.f32." + nameOf(from), pair, ValueRange{word, flag(emit, index)});
+}
+
+/// Two f32s in the lower half of a word, of which the upper one is anything.
+static Value narrowPair(Emitter &emit, Value low, Value high, Type to) {
+  Value anything = LLVM::UndefOp::create(emit, emit.getI32Type());
+  return emit.intrinsic("llvm.amdgcn.cvt.pk." + nameOf(to) + ".f32", emit.getI32Type(),
+                        ValueRange{low, high, anything, flag(emit, false)});
+}
+
+static Value joined(Emitter &emit, ArrayRef<Value> pairs) {
+  SmallVector<Value> all;
+  for (Value pair : pairs)
+    for (int64_t i = 0; i != kHalfElements; ++i)
+      all.push_back(emit.element(pair, i));
+  return vector::FromElementsOp::create(emit, VectorType::get({static_cast<int64_t>(all.size())}, emit.getF32Type()), all);
+}
+
+Value hocket::lowering::widenSmall(Emitter &emit, Value value, Type from) {
+  auto type = dyn_cast<VectorType>(value.getType());
+  int64_t count = type ? type.getNumElements() : 1;
+  auto widened = [&](Value bits) {
+    Value word = bits.getType().isInteger(32) ? bits : zeroExtended32(emit, bits);
+    return widenHalf(emit, word, false, from);
+  };
+  if (count == 1) {
+    Value pair = widened(type ? emit.element(value, 0) : value), number = emit.element(pair, 0);
+    return type ? emit.splat(number, VectorType::get({1}, emit.getF32Type())) : number;
+  }
+  if (count == kHalfElements)
+    return widened(LLVM::BitcastOp::create(emit, emit.getI16Type(), value));
+  SmallVector<Value> pairs;
+  if (count % kWordElements == 0) {
+    auto words = VectorType::get({count / kWordElements}, emit.getI32Type());
+    Value asWords = LLVM::BitcastOp::create(emit, words, value);
+    for (int64_t i = 0; i != words.getNumElements(); ++i)
+      for (bool half : {false, true})
+        pairs.push_back(widenHalf(emit, emit.element(asWords, i), half, from));
+  } else {
+    for (int64_t i = 0; i != count; i += kHalfElements) {
+      Value pair = vector::ExtractStridedSliceOp::create(emit, value, i, kHalfElements, 1);
+      pairs.push_back(widened(LLVM::BitcastOp::create(emit, emit.getI16Type(), pair)));
+    }
+  }
+  return joined(emit, pairs);
+}
+
+Value hocket::lowering::narrowSmall(Emitter &emit, Value value, Type to) {
+  auto type = dyn_cast<VectorType>(value.getType());
+  int64_t count = type ? type.getNumElements() : 1;
+  Type small = storedType(to);
+  auto number = [&](int64_t i) { return type ? emit.element(value, i) : value; };
+  if (count == 1) {
+    Value one = LLVM::TruncOp::create(emit, small, narrowPair(emit, number(0), number(0), to));
+    return type ? emit.splat(one, VectorType::get({1}, small)) : one;
+  }
+  auto result = VectorType::get({count}, small);
+  if (count % kWordElements != 0) {
+    auto pairType = VectorType::get({kHalfElements}, small);
+    Value all = LLVM::PoisonOp::create(emit, result);
+    for (int64_t i = 0; i != count; i += kHalfElements) {
+      Value half = LLVM::TruncOp::create(emit, emit.getI16Type(), narrowPair(emit, number(i), number(i + 1), to));
+      all = vector::InsertStridedSliceOp::create(emit, LLVM::BitcastOp::create(emit, pairType, half), all, i, 1);
+    }
+    return all;
+  }
+  // Both halves of a word in registers of their own: two conversions in a row that write one register's halves would not
+  // see each other's (docs/Hardware.md 3).
+  constexpr int64_t lowHalves = 0x05040100;
+  SmallVector<Value> words;
+  for (int64_t i = 0; i != count; i += kWordElements) {
+    Value low = narrowPair(emit, number(i), number(i + 1), to), high = narrowPair(emit, number(i + 2), number(i + 3), to);
+    words.push_back(emit.intrinsic("llvm.amdgcn.perm", emit.getI32Type(), ValueRange{high, low, emit.i32(lowHalves)}));
+  }
+  auto wordsType = VectorType::get({static_cast<int64_t>(words.size())}, emit.getI32Type());
+  return LLVM::BitcastOp::create(emit, result, vector::FromElementsOp::create(emit, wordsType, words));
+}
+
+//===-- Kernels
+//------------------------------------------------------------------------------------===//
+
+/// Elements of a value of the dialect, or the type itself.
+static Type elementOf(Type type) {
+  return llvm::TypeSwitch<Type, Type>(type)
+      .Case<tile::FragType, tile::RowsType, tile::ColumnsType, tile::RingType, tile::ViewType, tile::PartType>(
+          [](auto held) { return held.getElementType(); })
+      .Case<tile::PendingType, tile::StashType>([](auto held) { return held.getFrag().getElementType(); })
+      .Default([](Type other) { return other; });
+}
+
+/// Whether an op takes numbers of one type and gives, or writes, small floats: views and rings are written.
+static bool rounds(Operation *op) {
+  bool gives = false, takes = false;
+  for (Type type : op->getResultTypes())
+    gives |= isSmallFloat(elementOf(type));
+  for (Value operand : op->getOperands()) {
+    bool isPlace = isa<tile::RingType, tile::ViewType>(operand.getType());
+    gives |= isPlace && isSmallFloat(elementOf(operand.getType()));
+    takes |= elementOf(operand.getType()).isF32();
+  }
+  return gives && takes;
+}
+
+bool hocket::lowering::roundsToSmallFloats(tile::KernelOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        bool converts = isa<arith::TruncFOp, tile::StoreOp, tile::StoreBlockOp, tile::PutOp, tile::PackOp>(op);
+        bool fromHalf = isa<arith::TruncFOp>(op) && isSmallFloat(op->getResult(0).getType());
+        return fromHalf || (converts && rounds(op)) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void hocket::lowering::saturateSmallFloats(Emitter &emit) {
+  // hwreg(HW_REG_MODE, 23, 1).
+  constexpr int64_t mode = 1, firstBit = 23, bits = 1;
+  emit.intrinsicWithoutResult("llvm.amdgcn.s.setreg",
+                              ValueRange{emit.i32(mode | firstBit << 6 | (bits - 1) << 11), emit.i32(1)});
+}
+
+/// Of the small floats that the chip has the one nearest to `type`, by its exponent.
+static ElementType nearestOf(const ArchInfo &arch, ElementType type) {
+  for (ElementType other : arch.smallFloats)
+    if (infoOf(other).exponentBits == infoOf(type).exponentBits)
+      return other;
+  return arch.smallFloats.front();
+}
+
+LogicalResult hocket::lowering::verifySmallFloats(tile::KernelOp kernel, const ArchInfo &arch) {
+  auto verify = [&](Operation *op, Type type) -> LogicalResult {
+    Type element = elementOf(type);
+    if (!isa<FloatType>(element) || !isSmallFloat(element) || arch.hasSmallFloat(*asElementType(element)))
+      return success();
+    InFlightDiagnostic diagnostic = op->emitOpError() << "has numbers of " << element << ", which " << arch.name << " does not have";
+    if (!arch.smallFloats.empty())
+      diagnostic << "; use " << irName(nearestOf(arch, *asElementType(element))) << ", the nearest that it has";
+    return diagnostic;
+  };
+  for (Type type : kernel.getArgumentTypes())
+    if (failed(verify(kernel, type)))
+      return failure();
+  WalkResult walk = kernel.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (failed(verify(op, type)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}

@@ -1,0 +1,1 @@
+"""flash-attn 2's layers, as far as attention needs them."""
