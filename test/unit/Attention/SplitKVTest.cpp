@@ -29,8 +29,8 @@ static SelectedKernels select(const ForwardProblem &problem, unsigned units = 25
   return selected.ok() ? *selected : SelectedKernels();
 }
 
-static std::string errorOf(const ForwardProblem &problem) {
-  Result<SelectedKernels> selected = selectKernels(registry(), problem, "gfx950", 256);
+static std::string errorOf(const ForwardProblem &problem, std::string_view architecture = "gfx950") {
+  Result<SelectedKernels> selected = selectKernels(registry(), problem, architecture, 256);
   return selected.ok() ? "no error" : selected.error().message;
 }
 
@@ -45,6 +45,25 @@ TEST(SplitKV, AFewRowsAgainstManyKeysAreSplit) {
   ASSERT_FALSE(selected.split.estimates.empty());
   EXPECT_EQ(selected.split.estimates.front().splits, 1);
   EXPECT_EQ(selected.split.estimates.front().combine, 0);
+}
+
+TEST(SplitKV, HeadsOfEverySizeAreSplit) {
+  for (int64_t dim : {8, 72, 96, 160, 192, 200, 256}) {
+    EXPECT_GE(select(makeProblem(1, 16, 1, 32768, dim)).split.splits, 8) << dim;
+    ForwardProblem grouped = makeProblem(1, 16, 1, 32768, dim);
+    grouped.kvHeads = 2;
+    EXPECT_GE(select(grouped).split.splits, 8) << dim;
+  }
+}
+
+/// What a mask leaves of the keys is not known here; most leave most of them.
+TEST(SplitKV, ModifiedProblemsAreSplit) {
+  ForwardProblem problem = makeProblem(1, 16, 4, 32768, 128);
+  problem.dropout = true;
+  EXPECT_GE(select(problem).split.splits, 8);
+  problem.blocks.queries = 128, problem.blocks.keys = 128;
+  EXPECT_EQ(select(problem).split.splits, 1);
+  EXPECT_THAT(select(problem).split.reason, HasSubstr("not split: lists of blocks"));
 }
 
 TEST(SplitKV, AFullGridIsNotSplit) {
@@ -84,8 +103,8 @@ TEST(SplitKV, OneTurnsItOffAndMoreForceIt) {
 TEST(SplitKV, WhatIsNotThereIsRefusedByName) {
   EXPECT_THAT(errorOf(makeProblem(1, 1, 128, 4096, 264, 4)), HasSubstr("head-dim is 264"));
   EXPECT_THAT(
-      errorOf(makeProblem(1, 1, 128, 4096, 96, 4)),
-      testing::AllOf(HasSubstr("splits4' on gfx950: head-dim is 96, this kernel takes 64 or 128;"),
+      errorOf(makeProblem(1, 1, 128, 4096, 96, 4), "gfx942"),
+      testing::AllOf(HasSubstr("splits4' on gfx942: head-dim is 96, this kernel takes 64 or 128;"),
                      HasSubstr("; with num-splits 1 it is supported as it is")));
   EXPECT_THAT(errorOf(makeProblem(1, 1, 128, 4096, 64, -1)),
               HasSubstr("num-splits is -1, it must be 0 to 1024: 0 to let the heuristic choose"));
