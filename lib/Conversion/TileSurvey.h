@@ -28,9 +28,12 @@ public:
   /// Whether what masks say differs from batch to batch, or from head to head.
   virtual bool dependsOnHeads() const = 0;
   /// The problem; nothing is known before. `numbers` are those of `numbers()`, in that order.
-  virtual void set(int64_t seqQ, int64_t seqKv, llvm::ArrayRef<int64_t> numbers) = 0;
+  virtual void set(int64_t seqQ, int64_t seqKv, llvm::ArrayRef<double> numbers) = 0;
 
-  /// The tiles that `workgroup` visits, in order. Nothing if that depends on what tensors hold.
+  /// What kept `visited` or `isCut` from an answer: empty if that was what tensors hold, else the name of an op that is
+  /// not evaluated here.
+  virtual llvm::StringRef obstacle() const = 0;
+  /// The tiles that `workgroup` visits, in order. Nothing if that is not known (`obstacle`).
   virtual std::optional<llvm::SmallVector<int64_t>> visited(const Workgroup &workgroup) = 0;
   /// Whether the wave of the last workgroup that was asked for that has the 32 queries from `row` on masks `tile`: by
   /// `causal` and, if `countsMasks`, by any `attn.mask_mod`.

@@ -44,9 +44,9 @@ static Result<TileSizes> sizesOf(const ForwardProblem &problem, const attention:
 }
 
 /// The numbers that `survey` asks for.
-static Result<SmallVector<int64_t>> numbersOf(const ForwardProblem &problem, const TileSurvey &survey) {
+static Result<SmallVector<double>> numbersOf(const ForwardProblem &problem, const TileSurvey &survey) {
   manifest::Variables variables = problemVariables(problem);
-  SmallVector<int64_t> numbers;
+  SmallVector<double> numbers;
   for (StringRef name : survey.numbers()) {
     Result<manifest::Expression> expression = manifest::Expression::parse(name.str());
     if (!expression.ok())
@@ -54,13 +54,21 @@ static Result<SmallVector<int64_t>> numbersOf(const ForwardProblem &problem, con
     Result<manifest::Value> value = expression->evaluate(variables);
     if (!value.ok())
       return value.error();
-    numbers.push_back(static_cast<int64_t>(value->asReal()));
+    numbers.push_back(value->asReal());
   }
   return numbers;
 }
 
 static Error dependsOnTensors() {
   return unsupported("which tiles are visited depends on what tensors hold");
+}
+
+/// Why `survey` has no answer.
+static Error notKnown(const TileSurvey &survey) {
+  if (survey.obstacle().empty())
+    return dependsOnTensors();
+  return unsupported("which tiles are visited depends on what '" + survey.obstacle().str() +
+                     "' makes of numbers, which only a kernel computes");
 }
 
 namespace {
@@ -92,7 +100,7 @@ Status Counter::addTile(const TileSurvey::Workgroup &workgroup, int64_t tile, bo
   for (int64_t row = workgroup.row; row < end && !isCut; row += kWaveRows) {
     std::optional<bool> ofWave = survey.isCut(row, tile, countsMasks);
     if (!ofWave)
-      return dependsOnTensors();
+      return notKnown(survey);
     isCut = *ofWave;
   }
   ++count.visited, count.cut += isCut;
@@ -102,7 +110,7 @@ Status Counter::addTile(const TileSurvey::Workgroup &workgroup, int64_t tile, bo
 Status Counter::addWorkgroup(const TileSurvey::Workgroup &workgroup) {
   std::optional<SmallVector<int64_t>> visited = survey.visited(workgroup);
   if (!visited)
-    return dependsOnTensors();
+    return notKnown(survey);
   for (int64_t tile : *visited)
     if (Status status = addTile(workgroup, tile, /*countsMasks=*/true); !status.ok())
       return status;
@@ -177,7 +185,7 @@ Result<TileCount> hocket::countTiles(const ForwardProblem &problem, TileSizes si
       TileSurvey::create(*module, problem.visibility == attention::Visibility::causal(), {sizes.rows, sizes.keys});
   if (!survey)
     return unsupported("masks ask for tensors of one name and two types");
-  Result<SmallVector<int64_t>> numbers = numbersOf(problem, *survey);
+  Result<SmallVector<double>> numbers = numbersOf(problem, *survey);
   if (!numbers.ok())
     return numbers.error();
   survey->set(problem.seqQ, problem.seqKv, *numbers);

@@ -57,6 +57,7 @@ public:
 private:
   MaskBounds &ownerOf(Value value);
   Value extreme(Value value, bool isUpper);
+  Value realLimit(const RealLimit &limit);
   std::optional<Side> sideOf(const Inequality &inequality);
   void bound(int64_t key, Value constant, int64_t divisor);
   void boundQueries(const Inequality &inequality);
@@ -97,6 +98,13 @@ Value MaskBounds::Elimination::extreme(Value value, bool isUpper) {
   return isa<arith::MinSIOp>(op) ? lesser(builder, a, b) : greater(builder, a, b);
 }
 
+Value MaskBounds::Elimination::realLimit(const RealLimit &limit) {
+  MaskBounds &owner = limit.summands.empty() ? *masks.front() : ownerOf(limit.summands.front().first);
+  return limitOf(
+      builder, owner.program, limit, [&](Value value, bool isUpper) { return extreme(value, isUpper); },
+      [&](Value value) { return owner.program.number(builder, value, owner.place); });
+}
+
 std::optional<Side> MaskBounds::Elimination::sideOf(const Inequality &inequality) {
   int64_t most = 0, least = 0;
   for (int64_t factor : {inequality.key, inequality.query}) {
@@ -108,7 +116,10 @@ std::optional<Side> MaskBounds::Elimination::sideOf(const Inequality &inequality
   if (reach > kBeyond - 2 || size > kBeyond)
     return std::nullopt;
   Value sum = builder.constant(inequality.constant);
-  bool isCutOff = false;
+  bool isCutOff = inequality.limit.has_value();
+  if (inequality.limit)
+    sum = (inequality.limit->isUpper ? add(builder, sum, realLimit(*inequality.limit))
+                                     : make<arith::SubIOp>(builder, sum, realLimit(*inequality.limit)));
   for (auto [value, factor] : inequality.others) {
     std::optional<NumberRange> range = rangeOf(ownerOf(value).program, value);
     if (!range)
@@ -185,7 +196,7 @@ void MaskBounds::Elimination::boundQueries(const Inequality &inequality) {
   auto isOfQuery = [&](const std::pair<Value, int64_t> &other) {
     return !ownerOf(other.first).program.isSameForBlock(other.first);
   };
-  if (inequality.query != 0 || llvm::count_if(inequality.others, isOfQuery) != 1)
+  if (inequality.query != 0 || inequality.limit || llvm::count_if(inequality.others, isOfQuery) != 1)
     return;
   Inequality rest = inequality;
   auto *found = llvm::find_if(rest.others, isOfQuery);

@@ -1,9 +1,12 @@
 // Predicates as terms of inequalities.
 #include "MaskTerms.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
+#include <cmath>
 #include <limits>
+#include <map>
 
 using namespace mlir;
 using namespace hocket;
@@ -19,6 +22,9 @@ static constexpr size_t kMaxTerms = 16;
 static constexpr int64_t kMaxOperations = 512;
 /// Of the lesser and the greater of two in a comparison no more than these are looked at as two numbers.
 static constexpr int64_t kMaxChoices = 64;
+
+/// Real factors beyond these, and below their inverse, are not looked at.
+static constexpr double kMaxFactor = 1 << 20;
 
 static int64_t countOperations(Value value, llvm::DenseMap<Value, int64_t> &known, int64_t depth = 0) {
   Operation *op = value.getDefiningOp();
@@ -91,7 +97,10 @@ static std::optional<NumberRange> rangeOfSmall(const ModificationProgram &progra
     return NumberRange{*constant, *constant};
   Operation *op = value.getDefiningOp();
   std::optional<NumberRange> found;
-  if (op && op->getNumOperands() == 2) {
+  if (isa_and_nonnull<math::AbsIOp>(op)) {
+    if (std::optional<NumberRange> of = rangeOfSmall(program, op->getOperand(0)))
+      found = NumberRange{std::max<int64_t>({of->min, -of->max, 0}), std::max(-of->min, of->max)};
+  } else if (op && op->getNumOperands() == 2) {
     std::optional<NumberRange> a = rangeOfSmall(program, op->getOperand(0));
     if (int64_t divisor = divisorOf(op)) {
       // Rounding towards zero and down are the same from 0 on; both rise with the number.
@@ -197,16 +206,33 @@ SmallVector<MaskTerm> hocket::bothOf(ArrayRef<MaskTerm> a, ArrayRef<MaskTerm> b)
 /// A summand, and its factor.
 using Summand = std::pair<Value, int64_t>;
 
-/// Where the sum of `summands` and `constant` is 0 or more; of them those from `next` on may be sums, or the lesser or
+namespace {
+/// The greater, or the lesser, of two numbers, each with a factor.
+struct Choice {
+  Summand parts[2];
+  bool isGreater = true;
+};
+} // namespace
+
+/// |x| is the greater of x and -x.
+static std::optional<Choice> choiceOf(Operation *op) {
+  if (isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op))
+    return Choice{{{op->getOperand(0), 1}, {op->getOperand(1), 1}}, isa<arith::MaxSIOp>(op)};
+  if (isa_and_nonnull<math::AbsIOp>(op))
+    return Choice{{{op->getOperand(0), 1}, {op->getOperand(0), -1}}};
+  return std::nullopt;
+}
+
+/// Where the sum of `summands` and `rest` is 0 or more; of them those from `next` on may be sums, or the lesser or
 /// greater of two, of which so many more are taken apart. What is the same for a workgroup stays whole.
-static Terms atLeastZero(const ModificationProgram &program, SmallVector<Summand> summands, int64_t constant,
+static Terms atLeastZero(const ModificationProgram &program, SmallVector<Summand> summands, const Inequality &rest,
                          int64_t &choices, size_t next = 0) {
   while (next != summands.size()) {
     auto [value, factor] = summands[next];
     Operation *op = value.getDefiningOp();
-    bool isChoice = isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op) && choices != 0;
+    std::optional<Choice> choice = choices != 0 ? choiceOf(op) : std::nullopt;
     bool isSum = isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op);
-    if (program.isSameForBlock(value) || (!isChoice && !isSum)) {
+    if (program.isSameForBlock(value) || (!choice && !isSum)) {
       ++next;
       continue;
     }
@@ -220,14 +246,14 @@ static Terms atLeastZero(const ModificationProgram &program, SmallVector<Summand
     --choices;
     Terms parts[2];
     for (unsigned side : {0u, 1u}) {
-      summands[next].first = op->getOperand(side);
-      parts[side] = atLeastZero(program, summands, constant, choices, next);
+      auto [part, sign] = choice->parts[side];
+      summands[next] = {part, factor * sign};
+      parts[side] = atLeastZero(program, summands, rest, choices, next);
     }
-    bool isEither = isa<arith::MaxSIOp>(op) == (factor > 0);
+    bool isEither = choice->isGreater == (factor > 0);
     return isEither ? either(parts[0], parts[1]) : bothOf(parts[0], parts[1]);
   }
-  Inequality sum;
-  sum.constant = constant;
+  Inequality sum = rest;
   for (auto [value, factor] : summands)
     if (!collect(program, value, factor, sum))
       return {MaskTerm()};
@@ -237,7 +263,178 @@ static Terms atLeastZero(const ModificationProgram &program, SmallVector<Summand
 /// Where a >= b + more.
 static Terms atLeast(const ModificationProgram &program, Value a, Value b, int64_t more) {
   int64_t choices = kMaxChoices;
-  return atLeastZero(program, {{a, 1}, {b, -1}}, -more, choices);
+  Inequality rest;
+  rest.constant = -more;
+  return atLeastZero(program, {{a, 1}, {b, -1}}, rest, choices);
+}
+
+/// A real summand, and its factor.
+using RealSummand = std::pair<Value, double>;
+
+static std::optional<double> realConstantOf(Value value) {
+  APFloat constant(0.0f);
+  if (matchPattern(value, m_ConstantFloat(&constant)))
+    return constant.convertToDouble();
+  return std::nullopt;
+}
+
+namespace {
+/// The greater, or the lesser, of two real numbers.
+struct RealChoice {
+  RealSummand parts[2];
+  bool isGreater = true;
+};
+} // namespace
+
+static std::optional<RealChoice> realChoiceOf(Operation *op) {
+  if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
+    return RealChoice{{{op->getOperand(0), 1}, {op->getOperand(1), 1}}, isa<arith::MaximumFOp>(op)};
+  if (isa<math::AbsFOp>(op))
+    return RealChoice{{{op->getOperand(0), 1}, {op->getOperand(0), -1}}};
+  return std::nullopt;
+}
+
+/// What `op` is a sum of; empty for another op.
+static SmallVector<RealSummand, 2> realSummandsOf(Operation *op) {
+  Value first = op->getOperand(0);
+  if (isa<arith::NegFOp>(op))
+    return {{first, -1}};
+  if (isa<arith::AddFOp, arith::SubFOp>(op))
+    return {{first, 1}, {op->getOperand(1), isa<arith::AddFOp>(op) ? 1 : -1}};
+  if (!isa<arith::MulFOp, arith::DivFOp>(op))
+    return {};
+  std::optional<double> by = realConstantOf(op->getOperand(1));
+  if (std::optional<double> left = isa<arith::MulFOp>(op) && !by ? realConstantOf(first) : std::nullopt)
+    return {{op->getOperand(1), *left}};
+  if (by && isa<arith::MulFOp>(op))
+    return {{first, *by}};
+  return by && *by != 0 ? SmallVector<RealSummand, 2>{{first, 1 / *by}} : SmallVector<RealSummand, 2>();
+}
+
+/// Where `summands` and `limit` add up to 0 or less, or, if `orNaN`, to no number. At most one of the summands is a
+/// converted sum of positions with the key, in the end; those from `next` on may be sums, or the lesser or greater of two.
+static Terms atMostZero(const ModificationProgram &program, SmallVector<RealSummand> summands, RealLimit limit, bool orNaN,
+                        int64_t &choices, size_t next = 0) {
+  Value positions;
+  while (next != summands.size()) {
+    auto [value, factor] = summands[next];
+    if (!std::isfinite(factor) || std::abs(factor) > kMaxFactor || std::abs(factor) < 1 / kMaxFactor)
+      return {MaskTerm()};
+    if (std::optional<double> constant = realConstantOf(value)) {
+      limit.constant += factor * *constant;
+      limit.size += std::abs(factor * *constant);
+      summands.erase(summands.begin() + static_cast<ptrdiff_t>(next));
+      continue;
+    }
+    if (!hasKey(program, value)) {
+      limit.summands.push_back(summands[next]);
+      summands.erase(summands.begin() + static_cast<ptrdiff_t>(next));
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (isa_and_nonnull<arith::SIToFPOp>(op)) {
+      if (positions)
+        return {MaskTerm()};
+      positions = op->getOperand(0), limit.divisor = factor;
+      ++next;
+      continue;
+    }
+    if (!op || choices-- <= 0)
+      return {MaskTerm()};
+    if (std::optional<RealChoice> choice = realChoiceOf(op)) {
+      // The one says nothing of the other, which may be no number.
+      if (orNaN && !llvm::all_of(choice->parts, [](const RealSummand &part) { return isFinite(part.first); }))
+        return {MaskTerm()};
+      Terms parts[2];
+      for (unsigned side : {0u, 1u}) {
+        summands[next] = {choice->parts[side].first, factor * choice->parts[side].second};
+        // From the first on: what has been found belongs to both.
+        parts[side] = atMostZero(program, summands, limit, orNaN, choices);
+      }
+      return choice->isGreater == (factor < 0) ? either(parts[0], parts[1]) : bothOf(parts[0], parts[1]);
+    }
+    SmallVector<RealSummand, 2> parts = realSummandsOf(op);
+    if (parts.empty())
+      return {MaskTerm()};
+    // Products round.
+    limit.isStrict &= !isa<arith::MulFOp, arith::DivFOp>(op);
+    summands[next] = {parts[0].first, factor * parts[0].second};
+    for (const RealSummand &part : llvm::drop_begin(parts))
+      summands.insert(summands.begin() + static_cast<ptrdiff_t>(next) + 1, {part.first, factor * part.second});
+  }
+  auto isUnderstood = [&](const RealSummand &summand) {
+    return isUnderstoodReal(program, summand.first, [&](Value number) {
+      return rangeOfSmall(program, number) && isOfQueries(program, number);
+    });
+  };
+  if ((positions && !rangeOfSmall(program, positions)) || !llvm::all_of(limit.summands, isUnderstood))
+    return {MaskTerm()};
+  limit.isUpper = limit.divisor > 0;
+  SmallVector<Summand> sum;
+  if (positions)
+    sum.push_back({positions, limit.isUpper ? -1 : 1});
+  Inequality rest;
+  rest.limit = std::move(limit);
+  return atLeastZero(program, sum, rest, choices);
+}
+
+/// Where a <= b, or less; if `orNaN`, also where one is no number.
+static Terms atMost(const ModificationProgram &program, Value a, Value b, bool isStrict, bool orNaN) {
+  int64_t choices = kMaxChoices;
+  RealLimit limit;
+  limit.isStrict = isStrict;
+  limit.roundings = roundingsOf(a) + roundingsOf(b);
+  return atMostZero(program, {{a, 1}, {b, -1}}, limit, orNaN, choices);
+}
+
+/// What holds where `predicate` does not: less where it is more or equal, or no number.
+static arith::CmpFPredicate opposite(arith::CmpFPredicate predicate) {
+  using Predicate = arith::CmpFPredicate;
+  constexpr std::pair<Predicate, Predicate> opposites[] = {
+      {Predicate::OLT, Predicate::UGE}, {Predicate::OLE, Predicate::UGT}, {Predicate::OGT, Predicate::ULE},
+      {Predicate::OGE, Predicate::ULT}, {Predicate::OEQ, Predicate::UNE}, {Predicate::ONE, Predicate::UEQ},
+      {Predicate::ORD, Predicate::UNO}, {Predicate::AlwaysTrue, Predicate::AlwaysFalse}};
+  for (auto [a, b] : opposites) {
+    if (predicate == a)
+      return b;
+    if (predicate == b)
+      return a;
+  }
+  return predicate;
+}
+
+static Terms termsOfRealComparison(const ModificationProgram &program, arith::CmpFOp op, bool isNegated) {
+  using Predicate = arith::CmpFPredicate;
+  Value a = op.getLhs(), b = op.getRhs();
+  if (!a.getType().isF32())
+    return {MaskTerm()};
+  Predicate predicate = isNegated ? opposite(op.getPredicate()) : op.getPredicate();
+  auto less = [&](bool orNaN) { return atMost(program, a, b, true, orNaN); };
+  auto more = [&](bool orNaN) { return atMost(program, b, a, true, orNaN); };
+  auto notMore = [&](bool orNaN) { return atMost(program, a, b, false, orNaN); };
+  auto notLess = [&](bool orNaN) { return atMost(program, b, a, false, orNaN); };
+  switch (predicate) {
+  case Predicate::OLT:
+  case Predicate::ULT:
+    return less(predicate == Predicate::ULT);
+  case Predicate::OLE:
+  case Predicate::ULE:
+    return notMore(predicate == Predicate::ULE);
+  case Predicate::OGT:
+  case Predicate::UGT:
+    return more(predicate == Predicate::UGT);
+  case Predicate::OGE:
+  case Predicate::UGE:
+    return notLess(predicate == Predicate::UGE);
+  case Predicate::OEQ:
+  case Predicate::UEQ:
+    return bothOf(notMore(predicate == Predicate::UEQ), notLess(predicate == Predicate::UEQ));
+  case Predicate::ONE:
+  case Predicate::UNE:
+    return either(less(predicate == Predicate::UNE), more(predicate == Predicate::UNE));
+  default:
+    return {MaskTerm()};
+  }
 }
 
 static Terms termsOfComparison(const ModificationProgram &program, arith::CmpIOp op, bool isNegated) {
@@ -287,30 +484,63 @@ static Value negated(Operation *op) {
   return {};
 }
 
-static Terms termsOfSmall(const ModificationProgram &program, Value value, bool isNegated) {
+namespace {
+/// Terms of a predicate, found once for each of its parts and once for each part's opposite.
+class TermFinder {
+public:
+  explicit TermFinder(const ModificationProgram &program) : program(program) {}
+  Terms termsOf(Value value, bool isNegated);
+
+private:
+  Terms find(Value value, bool isNegated);
+  Terms whereOneHolds(Value a, Value b, bool isNegated);
+
+  const ModificationProgram &program;
+  std::map<std::pair<void *, bool>, Terms> known;
+};
+} // namespace
+
+Terms TermFinder::termsOf(Value value, bool isNegated) {
+  std::pair<void *, bool> key = {value.getAsOpaquePointer(), isNegated};
+  auto found = known.find(key);
+  return found != known.end() ? found->second : known[key] = find(value, isNegated);
+}
+
+/// Where one of the two predicates holds and the other does not; or, negated, both or neither.
+Terms TermFinder::whereOneHolds(Value a, Value b, bool isNegated) {
+  return either(bothOf(termsOf(a, false), termsOf(b, !isNegated)), bothOf(termsOf(a, true), termsOf(b, isNegated)));
+}
+
+Terms TermFinder::find(Value value, bool isNegated) {
   Operation *op = value.getDefiningOp();
   if (std::optional<int64_t> constant = constantOf(value))
     return (*constant != 0) != isNegated ? Terms{MaskTerm()} : Terms();
+  if (auto comparison = dyn_cast_or_null<arith::CmpIOp>(op); comparison && comparison.getLhs().getType().isInteger(1)) {
+    bool isEqual = comparison.getPredicate() == CmpIPredicate::eq;
+    if (!isEqual && comparison.getPredicate() != CmpIPredicate::ne)
+      return {MaskTerm()};
+    return whereOneHolds(comparison.getLhs(), comparison.getRhs(), isNegated != isEqual);
+  }
   if (auto comparison = dyn_cast_or_null<arith::CmpIOp>(op))
     return termsOfComparison(program, comparison, isNegated);
+  if (auto comparison = dyn_cast_or_null<arith::CmpFOp>(op))
+    return termsOfRealComparison(program, comparison, isNegated);
   if (Value of = negated(op))
-    return termsOfSmall(program, of, !isNegated);
-  auto operand = [&](unsigned index, bool opposite) {
-    return termsOfSmall(program, op->getOperand(index), isNegated != opposite);
-  };
+    return termsOf(of, !isNegated);
+  if (isa_and_nonnull<arith::XOrIOp>(op))
+    return whereOneHolds(op->getOperand(0), op->getOperand(1), isNegated);
+  auto operand = [&](unsigned index) { return termsOf(op->getOperand(index), isNegated); };
   if (isa_and_nonnull<arith::AndIOp, arith::OrIOp>(op))
-    return isa<arith::AndIOp>(op) != isNegated ? bothOf(operand(0, false), operand(1, false))
-                                               : either(operand(0, false), operand(1, false));
+    return isa<arith::AndIOp>(op) != isNegated ? bothOf(operand(0), operand(1)) : either(operand(0), operand(1));
   if (isa_and_nonnull<arith::SelectOp>(op)) {
     Value condition = op->getOperand(0);
-    Terms chosen = termsOfSmall(program, condition, false), other = termsOfSmall(program, condition, true);
-    return either(bothOf(chosen, operand(1, false)), bothOf(other, operand(2, false)));
+    return either(bothOf(termsOf(condition, false), operand(1)), bothOf(termsOf(condition, true), operand(2)));
   }
   return {MaskTerm()};
 }
 
 SmallVector<MaskTerm> hocket::termsOf(const ModificationProgram &program, Value predicate, bool isNegated) {
-  return isTooLarge(predicate) ? Terms{MaskTerm()} : termsOfSmall(program, predicate, isNegated);
+  return isTooLarge(predicate) ? Terms{MaskTerm()} : TermFinder(program).termsOf(predicate, isNegated);
 }
 
 std::optional<Inequality> hocket::sumOf(const ModificationProgram &program, Value value) {

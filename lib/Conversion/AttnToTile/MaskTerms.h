@@ -1,21 +1,24 @@
 // A predicate on queries and keys as terms of linear inequalities: what can be said of it before any number is known.
 //
 // Comparisons of sums of the query, the key, the key divided by a constant, and whatever is the same for a workgroup
-// are inequalities; `not` goes down to them, `and` and `or` make terms of them, of which one holds where the
-// predicate does. What is not understood is taken to hold: terms say more than the predicate, never less.
+// are inequalities, and so are those of real numbers made of them (RealLimit.h); `not` goes down to them, `and`, `or` and
+// `xor` make terms of them, of which one holds where the predicate does. What is not understood is taken to hold: terms
+// say more than the predicate, never less.
 //
 // Numbers are 32 bits wide in the region. A sum that might wrap there is not understood.
 #pragma once
 
-#include "ModificationProgram.h"
+#include "RealLimit.h"
 
 namespace hocket {
 
-/// key x K + query x i + constant + others >= 0, where K is the key divided by `divisor`, rounded down.
+/// key x K + query x i + constant + others >= 0, where K is the key divided by `divisor`, rounded down; with a `limit` of
+/// real numbers, where that is an upper one, this plus the limit, or else less the limit.
 struct Inequality {
   int64_t key = 0, divisor = 1, query = 0, constant = 0;
   /// Numbers of the region that do not depend on the key, each with a factor.
   llvm::SmallVector<std::pair<mlir::Value, int64_t>, 2> others;
+  std::optional<RealLimit> limit;
 };
 /// All hold.
 using MaskTerm = llvm::SmallVector<Inequality, 0>;

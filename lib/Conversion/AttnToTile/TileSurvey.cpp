@@ -3,6 +3,8 @@
 
 #include "VisitedTiles.h"
 
+#include <bit>
+
 using namespace mlir;
 using namespace hocket;
 
@@ -19,7 +21,8 @@ public:
 
   SmallVector<StringRef> numbers() const override;
   bool dependsOnHeads() const override;
-  void set(int64_t seqQ, int64_t seqKv, ArrayRef<int64_t> numbers) override;
+  void set(int64_t seqQ, int64_t seqKv, ArrayRef<double> numbers) override;
+  StringRef obstacle() const override { return unknownOp; }
   std::optional<SmallVector<int64_t>> visited(const Workgroup &workgroup) override;
   std::optional<bool> isCut(int64_t row, int64_t tile, bool countsMasks) override;
 
@@ -27,6 +30,7 @@ private:
   void emit(Location loc);
   void evaluate(Operation *from, Operation *to);
   bool evaluate(Operation &op);
+  bool evaluateByFolding(Operation &op);
   std::optional<int64_t> find(Value value) const;
 
   Shape shape;
@@ -38,7 +42,8 @@ private:
   VisitedTiles tiles;
   Value cut, cutByOwn; ///< by any mask, and by those that are no `attn.mask_mod`
   Operation *ofWave = nullptr, *ofTile = nullptr; ///< where the parts of the code begin
-  llvm::DenseMap<Value, int64_t> known;
+  llvm::DenseMap<Value, int64_t> known; ///< integers; of f32 the bits
+  std::string unknownOp;
 };
 } // namespace
 
@@ -75,7 +80,7 @@ bool MaskSurvey::build(ModuleOp module, bool isCausal) {
   kernel = frame.create(at, "survey", "gfx950", 1);
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     StringRef name = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "tile.bind");
-    if (argument.getType().isInteger(32) && !name.starts_with("survey "))
+    if ((argument.getType().isInteger(32) || argument.getType().isF32()) && !name.starts_with("survey "))
       names.push_back(name.str());
   }
   emit(loc);
@@ -132,12 +137,15 @@ bool MaskSurvey::dependsOnHeads() const {
   });
 }
 
-void MaskSurvey::set(int64_t seqQ, int64_t seqKv, ArrayRef<int64_t> numbers) {
-  known.clear();
+void MaskSurvey::set(int64_t seqQ, int64_t seqKv, ArrayRef<double> numbers) {
+  known.clear(), unknownOp.clear();
   known[frame.argument(kQueries)] = seqQ;
   known[frame.argument(kSurveyKeys)] = seqKv;
-  for (auto [name, number] : llvm::zip_equal(names, numbers))
-    known[frame.argument(name)] = number;
+  for (auto [name, number] : llvm::zip_equal(names, numbers)) {
+    Value argument = frame.argument(name);
+    known[argument] = argument.getType().isF32() ? int64_t(std::bit_cast<uint32_t>(static_cast<float>(number)))
+                                                 : static_cast<int64_t>(number);
+  }
 }
 
 std::optional<int64_t> MaskSurvey::find(Value value) const {
@@ -188,14 +196,49 @@ static std::optional<int64_t> compute(Operation &op, int64_t a, int64_t b) {
   return isQuotient && b != 0 ? std::optional<int64_t>(a / b) : std::nullopt;
 }
 
+static std::optional<int64_t> numberOf(Attribute attribute) {
+  if (auto number = dyn_cast_or_null<IntegerAttr>(attribute))
+    return number.getType().isInteger(1) ? number.getValue().getBoolValue() : number.getInt();
+  if (auto number = dyn_cast_or_null<FloatAttr>(attribute); number && number.getType().isF32())
+    return static_cast<int64_t>(number.getValue().bitcastToAPInt().getZExtValue());
+  return std::nullopt;
+}
+
+static Attribute attributeOf(Type type, int64_t number) {
+  if (type.isF32())
+    return FloatAttr::get(type, APFloat(std::bit_cast<float>(static_cast<uint32_t>(number))));
+  return type.isSignlessInteger() ? Attribute(IntegerAttr::get(type, number)) : Attribute();
+}
+
+/// What the op's folder makes of numbers: slower than arithmetic here, and all that the dialects know.
+bool MaskSurvey::evaluateByFolding(Operation &op) {
+  SmallVector<Attribute> operands;
+  for (Value operand : op.getOperands())
+    operands.push_back(attributeOf(operand.getType(), known[operand]));
+  SmallVector<OpFoldResult, 1> results;
+  if (llvm::is_contained(operands, Attribute()) || op.getNumResults() != 1 || failed(op.fold(operands, results)) ||
+      results.size() != 1)
+    return false;
+  std::optional<int64_t> number;
+  if (auto value = dyn_cast<Value>(results.front()))
+    number = find(value);
+  else
+    number = numberOf(cast<Attribute>(results.front()));
+  if (number)
+    known[op.getResult(0)] = *number;
+  return number.has_value();
+}
+
 /// Whether the result of `op` is known; i1 are 0 and 1.
 bool MaskSurvey::evaluate(Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    auto number = dyn_cast<IntegerAttr>(constant.getValue());
+    std::optional<int64_t> number = numberOf(constant.getValue());
     if (number)
-      known[constant] = number.getType().isInteger(1) ? number.getValue().getBoolValue() : number.getInt();
-    return number != nullptr;
+      known[constant] = *number;
+    return number.has_value();
   }
+  if (op.getNumResults() == 0)
+    return false;
   if (auto map = dyn_cast<tile::MapOp>(op)) { // of numbers
     Block &body = map.getBody().front();
     if (map.getNumResults() != 1 || body.getNumArguments() != map.getInputs().size())
@@ -220,11 +263,14 @@ bool MaskSurvey::evaluate(Operation &op) {
   std::optional<int64_t> result;
   if (isa<arith::SelectOp>(op))
     result = operands[0] != 0 ? operands[1] : operands[2];
-  else if (operands.size() == 2)
+  else if (operands.size() == 2 && !op.getOperand(0).getType().isF32())
     result = compute(op, operands[0], operands[1]);
   if (result)
     known[op.getResult(0)] = *result;
-  return result.has_value();
+  else if (!evaluateByFolding(op) && unknownOp.empty() && !op.getOperands().empty() &&
+           op.getName().getDialectNamespace() != tile::TileDialect::getDialectNamespace())
+    unknownOp = op.getName().getStringRef();
+  return find(op.getResult(0)).has_value();
 }
 
 void MaskSurvey::evaluate(Operation *from, Operation *to) {

@@ -64,6 +64,8 @@ Status CodeFlow::build() {
   findLanes();
   decideLaneBranches();
   findPrevious();
+  decideMaskBranches();
+  findPrevious();
   threadBranches();
   return Status::success();
 }
@@ -132,46 +134,77 @@ std::optional<bool> CodeFlow::isSetBehind(size_t at, unsigned mask) const {
   return std::nullopt;
 }
 
+/// What a branch on VCC is decided by, where that is EXEC and a mask.
+struct CodeFlow::Decision {
+  size_t at;            ///< the instruction that writes VCC
+  unsigned mask;        ///< a pair of scalar registers
+  bool isTakenIfSet;    ///< if the mask is all ones, rather than zero
+};
+
+/// Of `branch`, if one way alone leads from its decision to it, on which the mask stays what it is, and all lanes are there.
+std::optional<CodeFlow::Decision> CodeFlow::decisionOf(size_t branch) const {
+  const StringRef name = nodes[branch].name;
+  const bool ifSet = name.starts_with("S_CBRANCH_VCCNZ");
+  if (nodes[branch].next.size() != 2 || (!ifSet && !name.starts_with("S_CBRANCH_VCCZ")))
+    return std::nullopt;
+  auto isWritten = [&](size_t at, unsigned pair) {
+    return writes(at, RegisterFile::Scalar, pair) || writes(at, RegisterFile::Scalar, pair + 1);
+  };
+  size_t at = branch;
+  for (size_t steps = 0; !isWritten(at, kVcc); ++steps) {
+    if (nodes[at].previous.size() != 1 || steps == nodes.size())
+      return std::nullopt;
+    at = nodes[at].previous.front();
+  }
+  const StringRef how = nodes[at].name;
+  const uint32_t word = llvm::support::endian::read32le(code[at].bytes.data());
+  const unsigned mask = word >> 8 & 255;
+  constexpr unsigned scalars = 102;
+  if ((how != "S_AND_B64" && how != "S_ANDN2_B64") || (word & 255) != kExec || (word >> 16 & 127) != kVcc ||
+      mask >= scalars || !nodes[at].hasAllLanes)
+    return std::nullopt;
+  return Decision{at, mask, (how == "S_AND_B64") == ifSet};
+}
+
 /// LLVM writes "if it was the one way" as "branch on EXEC and a mask", with the mask all ones where one way comes from
-/// and zero where another does. A block of scalar instructions that ends so is passed in one direction by each of them.
+/// and zero where another does. Where one way alone leads to the branch, it leads on one way.
+void CodeFlow::decideMaskBranches() {
+  for (size_t branch = 0; branch != nodes.size(); ++branch) {
+    std::optional<Decision> decision = decisionOf(branch);
+    if (!decision || nodes[decision->at].previous.size() != 1)
+      continue;
+    if (std::optional<bool> isSet = isSetBehind(nodes[decision->at].previous.front(), decision->mask))
+      nodes[branch].next = {nodes[branch].next[*isSet == decision->isTakenIfSet]};
+  }
+}
+
+/// A block of arithmetic that ends with such a branch is passed in one direction by each way that comes there.
 void CodeFlow::threadBranches() {
   struct Threaded {
     size_t from, first, last, to;
   };
   std::vector<Threaded> found;
   for (size_t branch = 0; branch != code.size(); ++branch) {
-    const StringRef name = nodes[branch].name;
-    const bool ifSet = name.starts_with("S_CBRANCH_VCCNZ");
-    if (nodes[branch].next.size() != 2 || (!ifSet && !name.starts_with("S_CBRANCH_VCCZ")))
+    std::optional<Decision> decision = decisionOf(branch);
+    if (!decision)
       continue;
     size_t first = branch;
-    std::optional<size_t> decision;
     while (nodes[first].previous.size() == 1) {
       const size_t before = nodes[first].previous.front();
-      if (before + 1 != first || nodes[before].next.size() != 1 || nodes[before].kind != InstructionClass::Salu)
+      const bool computes = nodes[before].kind == InstructionClass::Salu || nodes[before].kind == InstructionClass::Valu;
+      if (before + 1 != first || nodes[before].next.size() != 1 || !computes)
         break;
       first = before;
-      if (!decision && (writes(first, RegisterFile::Scalar, kVcc) || writes(first, RegisterFile::Scalar, kVcc + 1)))
-        decision = first;
     }
-    if (!decision || !nodes[*decision].hasAllLanes || nodes[first].previous.size() < 2)
-      continue;
-    const StringRef how = nodes[*decision].name;
-    const uint32_t word = llvm::support::endian::read32le(code[*decision].bytes.data());
-    const unsigned mask = word >> 8 & 255;
-    constexpr unsigned scalars = 102;
     auto writesMask = [&](size_t at) {
-      return writes(at, RegisterFile::Scalar, mask) || writes(at, RegisterFile::Scalar, mask + 1);
+      return writes(at, RegisterFile::Scalar, decision->mask) || writes(at, RegisterFile::Scalar, decision->mask + 1);
     };
-    if ((how != "S_AND_B64" && how != "S_ANDN2_B64") || (word & 255) != kExec || (word >> 16 & 127) != kVcc ||
-        mask >= scalars ||
+    if (nodes[first].previous.size() < 2 || decision->at < first || decision->at > branch ||
         llvm::any_of(llvm::seq(first, branch), writesMask))
       continue;
     for (size_t from : nodes[first].previous)
-      if (std::optional<bool> isSet = isSetBehind(from, mask)) {
-        const bool isTaken = (*isSet == (how == "S_AND_B64")) == ifSet;
-        found.push_back({from, first, branch, nodes[branch].next[isTaken]});
-      }
+      if (std::optional<bool> isSet = isSetBehind(from, decision->mask))
+        found.push_back({from, first, branch, nodes[branch].next[*isSet == decision->isTakenIfSet]});
   }
   for (const Threaded &each : found) {
     std::replace(nodes[each.from].next.begin(), nodes[each.from].next.end(), each.first, nodes.size());

@@ -92,6 +92,9 @@ private:
   void findPrevious();
   void findLanes();
   void decideLaneBranches();
+  struct Decision;
+  std::optional<Decision> decisionOf(size_t branch) const;
+  void decideMaskBranches();
   void threadBranches();
   std::optional<bool> isSetBehind(size_t at, unsigned mask) const;
   bool writes(size_t at, RegisterFile file, unsigned number) const;

@@ -186,3 +186,28 @@ TEST(CountedAccesses, AreNotCountedOnWaysThatNoLaneTakes) {
   EXPECT_FALSE(check(forLanes(kLoadToLds, "s_mov_b32 s19, 1\ns_mov_b64 exec, s[18:19]\n") + rest, plan).ok())
       << "half of the mask is another";
 }
+
+// "If it was the one way": a mask of all ones or zeros says so, and arithmetic may stand in front of the branch.
+TEST(CountedAccesses, AreNotCountedOnWaysThatAMaskDecides) {
+  const CountedPlan plan = planOf({{Kind::Pass, 0, "", {1}},
+                                   {Kind::LoadsToLds, 2, "", {2}},
+                                   {Kind::Wait, 0, "", {3}},
+                                   {Kind::Barrier, 0, "", {4}},
+                                   {Kind::End, 0, "", {}}});
+  auto decided = [&](const std::string &ofOther, const std::string &ofBoth) {
+    return check(kLoadToLds + "s_cbranch_scc1 other\n" + kLoadToLds + wait(0) + "s_mov_b64 s[4:5], 0\ns_branch both\nother:\n" +
+                     ofOther + "both:\ns_andn2_b64 vcc, exec, s[4:5]\n" + ofBoth + "s_cbranch_vccnz behind\n" + kLoadToLds +
+                     wait(0) + "behind:\n" + kBarrier + kEnd,
+                 plan);
+  };
+  const std::string isOther = "s_mov_b64 s[4:5], -1\n", computes = "v_and_b32_e32 v1, 32, v0\n";
+  EXPECT_TRUE(decided(isOther, "").ok());
+  EXPECT_TRUE(decided(isOther, computes).ok());
+  EXPECT_FALSE(decided("s_mov_b64 s[4:5], 0\n", computes).ok()) << "the load is left out";
+  EXPECT_FALSE(decided("s_mov_b64 s[4:5], s[6:7]\n", computes).ok()) << "nobody knows the mask";
+  // On one way alone.
+  EXPECT_TRUE(check(kLoadToLds + "s_mov_b64 s[4:5], -1\ns_andn2_b64 vcc, exec, s[4:5]\n" + computes +
+                        "s_cbranch_vccnz behind\n" + kLoadToLds + wait(0) + "behind:\n" + kBarrier + kEnd,
+                    plan)
+                  .ok());
+}
