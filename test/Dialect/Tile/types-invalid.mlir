@@ -234,3 +234,18 @@
 
 // expected-error @below {{part of a tile of 32x32, which has less than 4 bytes for each lane of 16 waves; use fewer waves or a larger tile}}
 "some.op"() {type = !tile.part<32x32xbf16, 16>} : () -> ()
+
+// -----
+
+// expected-error @below {{layout of operands of 4 bits, expected 8 or 16}}
+"some.op"() {type = !tile.frag<64x32xf32, lhs bits(4)>} : () -> ()
+
+// -----
+
+// expected-error @below {{layout acc is the same for operands of all widths, leave bits(8) out}}
+"some.op"() {type = !tile.frag<64x32xf32, acc bits(8)>} : () -> ()
+
+// -----
+
+// expected-error @below {{fragment of 32x16 in layout lhs, expected multiples of 32x32}}
+"some.op"() {type = !tile.frag<32x16xf32, lhs bits(8)>} : () -> ()

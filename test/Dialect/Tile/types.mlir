@@ -38,6 +38,21 @@ tile.kernel @types(%a: !tile.view<?x?x?x128xbf16>, %b: !tile.view<2x?x8x64xf16>,
   %odd = tile.fill 0.0 : !tile.frag<64x96xf32, lines(4x8)>
   // CHECK: !tile.frag<64x32xbf16, acc>
   %rounded = tile.fill 0.0 : !tile.frag<64x32xbf16, acc>
+  // What lies beside an operand says of how many bits that is; what is one, or lies beside 16 bits, does not.
+  // CHECK: !tile.frag<64x32xf32, lhs bits(8)>
+  %beside = tile.fill 0.0 : !tile.frag<64x32xf32, lhs bits(8)>
+  // CHECK: !tile.frag<32x64xi32, rhs_acc bits(8)>
+  %beside_acc = tile.fill 0.0 : !tile.frag<32x64xi32, rhs_acc bits(8)>
+  // CHECK: !tile.frag<64x32xf32, lhs_acc(8) bits(8)>
+  %beside_run = tile.fill 0.0 : !tile.frag<64x32xf32, lhs_acc(8) bits(8)>
+  // CHECK: !tile.frag<64x32xi8, lhs bits(16)>
+  %small_beside = tile.fill 0.0 : !tile.frag<64x32xi8, lhs bits(16)>
+  // CHECK: !tile.frag<64x32xi8, lhs>
+  %small = tile.fill 0.0 : !tile.frag<64x32xi8, lhs bits(8)>
+  // CHECK: !tile.frag<64x32xf32, rhs>
+  %usual = tile.fill 0.0 : !tile.frag<64x32xf32, rhs bits(16)>
+  // CHECK: !tile.rows<64xf32, lhs_acc bits(8)>
+  %beside_rows = tile.fill 0.0 : !tile.rows<64xf32, lhs_acc bits(8)>
   // The largest fragment: all registers of a wave.
   // CHECK: !tile.frag<256x128xf32, acc>
   %all = tile.fill 0.0 : !tile.frag<256x128xf32, acc>
