@@ -24,7 +24,7 @@ static constexpr double kOwnRoundings = 8;
 /// And what is lost where numbers too small for f32's exponents are 0.
 static constexpr double kTiny = 0x1p-100;
 
-static std::optional<double> constantOf(Value value) {
+static std::optional<double> realConstant(Value value) {
   APFloat constant(0.0f);
   if (matchPattern(value, m_ConstantFloat(&constant)))
     return constant.convertToDouble();
@@ -43,7 +43,7 @@ double hocket::roundingsOf(Value value) {
 
 /// No more than this in size; nothing where that is not known.
 static std::optional<double> sizeOf(Value value) {
-  if (std::optional<double> constant = constantOf(value))
+  if (std::optional<double> constant = realConstant(value))
     return std::abs(*constant);
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<arith::SIToFPOp>(op))
@@ -58,7 +58,7 @@ static std::optional<double> sizeOf(Value value) {
   if (!b)
     return std::nullopt;
   if (isa<arith::DivFOp>(op)) {
-    std::optional<double> by = constantOf(op->getOperand(1));
+    std::optional<double> by = realConstant(op->getOperand(1));
     return by && *by != 0 ? std::optional(*a / std::abs(*by)) : std::nullopt;
   }
   return isa<arith::MulFOp>(op) ? *a * *b : *a + *b;
@@ -150,7 +150,7 @@ Interval RealBuilder::ofProduct(Operation *op) {
   unsigned side = *factorSide(program, op);
   Interval a = of(op->getOperand(side));
   Value same = op->getOperand(1 - side);
-  std::optional<double> known = constantOf(same);
+  std::optional<double> known = realConstant(same);
   if (known && isa<arith::MulFOp>(op))
     return scaled(a, *known);
   Value by = known ? constant(*known) : number(same);
@@ -163,7 +163,7 @@ Interval RealBuilder::ofProduct(Operation *op) {
 
 Interval RealBuilder::of(Value value) {
   if (program.isSameForBlock(value)) {
-    std::optional<double> known = constantOf(value);
+    std::optional<double> known = realConstant(value);
     Value same = known ? constant(*known) : number(value);
     return {same, same, abs(same)};
   }

@@ -106,7 +106,7 @@ Value hocket::lowering::narrowSmall(Emitter &emit, Value value, Type to) {
 //------------------------------------------------------------------------------------===//
 
 /// Elements of a value of the dialect, or the type itself.
-static Type elementOf(Type type) {
+static Type heldElement(Type type) {
   return llvm::TypeSwitch<Type, Type>(type)
       .Case<tile::FragType, tile::RowsType, tile::ColumnsType, tile::RingType, tile::ViewType, tile::PartType>(
           [](auto held) { return held.getElementType(); })
@@ -118,11 +118,11 @@ static Type elementOf(Type type) {
 static bool rounds(Operation *op) {
   bool gives = false, takes = false;
   for (Type type : op->getResultTypes())
-    gives |= isSmallFloat(elementOf(type));
+    gives |= isSmallFloat(heldElement(type));
   for (Value operand : op->getOperands()) {
     bool isPlace = isa<tile::RingType, tile::ViewType>(operand.getType());
-    gives |= isPlace && isSmallFloat(elementOf(operand.getType()));
-    takes |= elementOf(operand.getType()).isF32();
+    gives |= isPlace && isSmallFloat(heldElement(operand.getType()));
+    takes |= heldElement(operand.getType()).isF32();
   }
   return gives && takes;
 }
@@ -154,7 +154,7 @@ static ElementType nearestOf(const ArchInfo &arch, ElementType type) {
 
 LogicalResult hocket::lowering::verifySmallFloats(tile::KernelOp kernel, const ArchInfo &arch) {
   auto verify = [&](Operation *op, Type type) -> LogicalResult {
-    Type element = elementOf(type);
+    Type element = heldElement(type);
     if (!isa<FloatType>(element) || !isSmallFloat(element) || arch.hasSmallFloat(*asElementType(element)))
       return success();
     InFlightDiagnostic diagnostic = op->emitOpError() << "has numbers of " << element << ", which " << arch.name << " does not have";
