@@ -233,8 +233,8 @@ static LogicalResult verifyTransfer(AccessOp op, StringRef verb, StringRef prepo
     return success();
   return op.emitOpError() << verb << " " << access.elementType() << " " << preposition
                           << " a view of " << element
-                          << ", expected the view's element type, f32 for a narrower float, or i32 for "
-                             "i8";
+                          << ", expected the view's element type, f32 for a narrower float, or i32 for a "
+                             "narrower integer";
 }
 
 LogicalResult GatherOp::verify() {
@@ -258,7 +258,7 @@ LogicalResult GatherOp::verify() {
   if (widens(view.getElementType(), element))
     return success();
   return emitOpError() << "looks up " << element << " in a view of " << view.getElementType()
-                       << ", expected the view's element type, f32 for a narrower float, or i32 for i8";
+                       << ", expected the view's element type, f32 for a narrower float, or i32 for a narrower integer";
 }
 
 LogicalResult BeginLoadOp::verify() { return verifyTransfer(*this, "loads", "from"); }
@@ -269,7 +269,8 @@ LogicalResult EndLoadOp::verify() {
       widens(pending.getElementType(), result.getElementType()))
     return success();
   return emitOpError() << "makes " << result << " of " << pending
-                       << ", expected the same shape, layout and element type, f32 for a narrower float, or i32 for i8";
+                       << ", expected the same shape, layout and element type, f32 for a narrower float, or i32 for a "
+                          "narrower integer";
 }
 
 LogicalResult LoadOp::verify() { return verifyTransfer(*this, "loads", "from"); }

@@ -51,14 +51,14 @@ tile.kernel @along_none(%c: !tile.view<?x?xf32>, %i: i32) target("gfx950") waves
 // -----
 
 tile.kernel @load_type(%c: !tile.view<?x?xf32>, %i: i32) target("gfx950") waves(1) {
-  // expected-error @below {{loads 'bf16' from a view of 'f32', expected the view's element type, f32 for a narrower float, or i32 for i8}}
+  // expected-error @below {{loads 'bf16' from a view of 'f32', expected the view's element type, f32 for a narrower float, or i32 for a narrower integer}}
   %0 = tile.load %c[%i, %i] : <?x?xf32> -> <32x16xbf16, lhs>
 }
 
 // -----
 
 tile.kernel @store_type(%n: !tile.view<?xi32>, %x: f32, %i: i32) target("gfx950") waves(1) {
-  // expected-error @below {{stores 'f32' to a view of 'i32', expected the view's element type, f32 for a narrower float, or i32 for i8}}
+  // expected-error @below {{stores 'f32' to a view of 'i32', expected the view's element type, f32 for a narrower float, or i32 for a narrower integer}}
   tile.store %x, %n[%i] : f32, <?xi32>
 }
 
@@ -251,7 +251,7 @@ tile.kernel @put_any(%t: i32) target("gfx950") waves(2) {
 // -----
 
 tile.kernel @begins_another_type(%b: !tile.view<?x?xbf16>, %i: i32) target("gfx950") waves(1) {
-  // expected-error @below {{loads 'f16' from a view of 'bf16', expected the view's element type, f32 for a narrower float, or i32 for i8}}
+  // expected-error @below {{loads 'f16' from a view of 'bf16', expected the view's element type, f32 for a narrower float, or i32 for a narrower integer}}
   %p = tile.begin_load %b[%i, %i] tile(%i) : <?x?xbf16> -> <!tile.frag<64x32xf16, acc>>
 }
 
@@ -259,7 +259,7 @@ tile.kernel @begins_another_type(%b: !tile.view<?x?xbf16>, %i: i32) target("gfx9
 
 tile.kernel @ends_another_shape(%b: !tile.view<?x?xbf16>, %i: i32) target("gfx950") waves(1) {
   %p = tile.begin_load %b[%i, %i] tile(%i) : <?x?xbf16> -> <!tile.frag<64x32xbf16, acc>>
-  // expected-error @below {{expected the same shape, layout and element type, f32 for a narrower float, or i32 for i8}}
+  // expected-error @below {{expected the same shape, layout and element type, f32 for a narrower float, or i32 for a narrower integer}}
   %x = tile.end_load %p tile(%i) : <!tile.frag<64x32xbf16, acc>> -> <32x32xf32, acc>
 }
 

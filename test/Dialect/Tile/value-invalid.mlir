@@ -388,7 +388,7 @@ tile.kernel @gathers_other(%v: !tile.view<?xf32>) target("gfx950") waves(1) {
   %i = tile.map() at(%r, %c) -> !tile.rows<32xi32> {
     tile.yield %r : i32
   }
-  // expected-error @below {{looks up 'i32' in a view of 'f32', expected the view's element type, f32 for a narrower float, or i32 for i8}}
+  // expected-error @below {{looks up 'i32' in a view of 'f32', expected the view's element type, f32 for a narrower float, or i32 for a narrower integer}}
   %y = tile.gather %v[%i] : <?xf32>, !tile.rows<32xi32> -> !tile.rows<32xi32>
 }
 
