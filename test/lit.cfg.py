@@ -64,6 +64,8 @@ if config.hocket_sanitizers:
     config.available_features.add("sanitizers")
 if glob.glob(os.path.join(python_package, "hocket", "_hocket*" + sysconfig.get_config_var("EXT_SUFFIX"))):
     config.available_features.add("python-package")
+if os.path.exists(os.path.join(config.llvm_tools_dir, os.pardir, "lib", "libMLIRIR.a")):
+    config.available_features.add("llvm-archives")
 for module in ("numpy", "torch", "pip"):
     if importlib.util.find_spec(module):
         config.available_features.add(module)
