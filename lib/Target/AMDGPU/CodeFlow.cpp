@@ -141,7 +141,7 @@ struct CodeFlow::Decision {
   bool isTakenIfSet;    ///< if the mask is all ones, rather than zero
 };
 
-/// Of `branch`, if one way alone leads from its decision to it, on which the mask stays what it is, and all lanes are there.
+/// Of `branch`, if one way alone leads from its decision to it, and all lanes are there.
 std::optional<CodeFlow::Decision> CodeFlow::decisionOf(size_t branch) const {
   const StringRef name = nodes[branch].name;
   const bool ifSet = name.starts_with("S_CBRANCH_VCCNZ");
@@ -200,7 +200,7 @@ void CodeFlow::threadBranches() {
       return writes(at, RegisterFile::Scalar, decision->mask) || writes(at, RegisterFile::Scalar, decision->mask + 1);
     };
     if (nodes[first].previous.size() < 2 || decision->at < first || decision->at > branch ||
-        llvm::any_of(llvm::seq(first, branch), writesMask))
+        llvm::any_of(llvm::seq(first, decision->at), writesMask))
       continue;
     for (size_t from : nodes[first].previous)
       if (std::optional<bool> isSet = isSetBehind(from, decision->mask))

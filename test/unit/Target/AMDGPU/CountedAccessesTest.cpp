@@ -203,6 +203,7 @@ TEST(CountedAccesses, AreNotCountedOnWaysThatAMaskDecides) {
   const std::string isOther = "s_mov_b64 s[4:5], -1\n", computes = "v_and_b32_e32 v1, 32, v0\n";
   EXPECT_TRUE(decided(isOther, "").ok());
   EXPECT_TRUE(decided(isOther, computes).ok());
+  EXPECT_TRUE(decided(isOther, "v_cmp_lt_f32_e64 s[4:5], s8, 0\n").ok()) << "the mask has another use behind its last";
   EXPECT_FALSE(decided("s_mov_b64 s[4:5], 0\n", computes).ok()) << "the load is left out";
   EXPECT_FALSE(decided("s_mov_b64 s[4:5], s[6:7]\n", computes).ok()) << "nobody knows the mask";
   // On one way alone.
