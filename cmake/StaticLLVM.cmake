@@ -36,7 +36,7 @@ endfunction()
 # others are functions that do nothing, so that no archive brings them in.
 function(hocket_write_absent_parts file)
   set(text "// Made by StaticLLVM.cmake: the parts of LLVM that a statically linked module leaves out.\n")
-  string(APPEND text "#include \"llvm/Passes/PassBuilder.h\"\n#include \"llvm/Plugins/PassPlugin.h\"\n\nextern \"C\" {\n")
+  string(APPEND text "#include \"llvm/Passes/PassBuilder.h\"\n#include \"llvm/Plugins/PassPlugin.h\"\n#include \"llvm/Support/SMTAPI.h\"\n\nextern \"C\" {\n")
   foreach(chip ${LLVM_TARGETS_TO_BUILD} ${LLVM_EXPERIMENTAL_TARGETS_TO_BUILD})
     if(NOT chip STREQUAL "AMDGPU")
       foreach(part Target TargetInfo TargetMC AsmParser AsmPrinter)
@@ -44,7 +44,9 @@ function(hocket_write_absent_parts file)
       endforeach()
     endif()
   endforeach()
-  string(APPEND text "}\n\n#define HANDLE_EXTENSION(name) llvm::PassPluginLibraryInfo get##name##PluginInfo() { return "
+  # Proofs about mutants of kernels are no part of the module, and Z3 has no archive.
+  string(APPEND text "}\n\nllvm::SMTSolverRef llvm::CreateZ3Solver() { return nullptr; }\n")
+  string(APPEND text "\n#define HANDLE_EXTENSION(name) llvm::PassPluginLibraryInfo get##name##PluginInfo() { return "
     "{LLVM_PLUGIN_API_VERSION, #name, \"\", [](llvm::PassBuilder &) {}}; }\n#include \"llvm/Support/Extension.def\"\n")
   file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
 endfunction()

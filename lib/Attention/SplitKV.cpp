@@ -3,6 +3,7 @@
 
 #include "ExpectedTime.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -139,6 +140,13 @@ static Result<SelectedKernels> selectSplit(const KernelRegistry &registry,
   return selected;
 }
 
+/// Queries up to which a mask is taken for one that hides nothing: of decodes, most leave most of the keys.
+static constexpr int64_t kFewQueries = 128;
+
+static bool isMasked(const ForwardProblem &problem) {
+  return llvm::any_of(problem.modifications, [](const Modification &modification) { return modification.isMask; });
+}
+
 /// The same problem, with no mask where it hides nothing: a sequence's only query sees all keys up to the diagonal,
 /// which ends at the bottom right.
 static ForwardProblem withoutIdleMask(ForwardProblem problem) {
@@ -163,6 +171,10 @@ static Result<SelectedKernels> select(const KernelRegistry &registry, const Forw
   }
   if (problem.blocks.any()) {
     selected.split.reason = "not split: lists of blocks say which keys are visited, and slices are ranges of all";
+    return selected;
+  }
+  if (isMasked(problem) && problem.seqQ > kFewQueries) {
+    selected.split.reason = "not split: what masks leave of the keys is not known";
     return selected;
   }
   if (problem.lists.packedQ || problem.lists.usedQ) {
