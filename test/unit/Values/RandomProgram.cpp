@@ -90,6 +90,9 @@ std::string Generator::typeOf(Kind kind, ElementType type) const {
   std::string element = "x" + nameOf(type);
   std::string lines = "lines(" + std::to_string(run) + "x" + std::to_string(lanes) + ")";
   std::string where = layout == "lines" ? lines : layout;
+  // One layout for all: beside operands of 16 bits, those of 8 bits, too.
+  if (kind == Kind::Fragment && type == ElementType::I8 && layout != "lines" && layout != "acc")
+    where += " bits(16)";
   bool inOrder = layout == "lhs" || layout == "lines";
   switch (kind) {
   case Kind::Fragment:
