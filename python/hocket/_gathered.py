@@ -33,12 +33,19 @@ class Leftpad:
         if tuple(leftpad.shape) != (q.shape[0],):
             raise InvalidInput(f"argument 'cache_leftpad' has the shape {tuple(leftpad.shape)}, wanted {(q.shape[0],)}")
         self.q, self._leftpad = q, leftpad
+        if getattr(getattr(leftpad, "device", "cpu"), "type", "cpu") == "cpu":  # what a GPU holds is not waited for
+            self._check_leftpad(k_cache.shape[1])
         caches = [cache if batch_idx is None else cache[batch_idx] for cache in (k_cache, v_cache)]
         self.rows = caches[0].shape[1]
         self.k, self.v = (cache.reshape(-1, *cache.shape[2:]) for cache in caches)
         self._lengths = self.rows if lengths is None else lengths
         if not hasattr(self._lengths, "shape"):
             self._lengths = _tensors.filled_like(q, "q", (q.shape[0],), operator.index(self._lengths))
+
+    def _check_leftpad(self, rows):
+        for sequence, begin in enumerate(self._leftpad.tolist()):
+            if not 0 <= begin <= rows:
+                raise InvalidInput(f"argument 'cache_leftpad' has {begin} at {sequence}, wanted 0 to {rows}, the rows of a cache")
 
     def turn(self, cos, sin, interleaved, in_order, added):
         """Queries by their angles, in order or all at the first new position, and `added` new keys beside the cached ones."""

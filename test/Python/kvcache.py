@@ -271,6 +271,7 @@ class Refused(unittest.TestCase):
 
     def test_first_rows(self):
         self.check(InvalidInput, "argument 'cache_leftpad' has the shape (2,), wanted (4,)", cache_leftpad=LENGTHS[:2])
+        self.check(InvalidInput, "argument 'cache_leftpad' has -1 at 1, wanted 0 to", cache_leftpad=-numpy.arange(4, dtype="int32"))
         self.check(Unsupported, "argument 'block_table' is given with 'cache_leftpad'", cache_leftpad=LENGTHS,
                    block_table=numpy.int32([[0]] * 4))
 

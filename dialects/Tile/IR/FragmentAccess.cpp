@@ -114,7 +114,7 @@ Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInf
     return layout.error();
   bool inVectors = vectors == TileVectors::Rows;
   if (inVectors || !arch.hasTransposedRead(bits)) {
-    // What gathers rows, in memory or on the way to LDS, does it two bytes at a time.
+    // Gathering rows, in memory or on the way to LDS, moves two bytes at a time.
     if (bits != kUsualOperandBits)
       return unsupported("transposed reads of elements of " + std::to_string(bits) + " bits " +
                          (inVectors ? "from vectors of rows" : "on " + std::string(arch.name)) +

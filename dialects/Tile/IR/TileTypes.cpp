@@ -52,7 +52,7 @@ static constexpr ElementType kOperandTypes[] = {ElementType::BF16,       Element
                                                 ElementType::F8E5M2FNUZ};
 /// What else views have, and fragments and their rows and columns hold.
 static constexpr ElementType kOtherTypes[] = {ElementType::F32, ElementType::I32};
-/// What the matrix unit sums in.
+/// Types of the matrix unit's accumulators.
 static constexpr ElementType kSumTypes[] = {ElementType::F32, ElementType::I32};
 
 static bool isAmong(Type type, ArrayRef<ElementType> elements) {
@@ -208,7 +208,7 @@ static bool isOperandBits(int64_t bits) {
   return llvm::any_of(kOperandTypes, [&](ElementType type) { return infoOf(type).bits == bits; });
 }
 
-/// `bits(8)` behind the layout of an operand; what is not there leaves `bits` as it is.
+/// Parses `bits(8)` behind an operand's layout. Without it, `bits` stays as it is.
 static ParseResult parseOperandBits(AsmParser &parser, FragLayout layout, std::optional<unsigned> &bits) {
   SMLoc loc = parser.getCurrentLocation();
   if (failed(parser.parseOptionalKeyword("bits")))
@@ -225,7 +225,8 @@ static ParseResult parseOperandBits(AsmParser &parser, FragLayout layout, std::o
   return success();
 }
 
-/// `acc`, or `lines`, `lines(8)`, `lines(8x16)`; `numbers` is what stands in parentheses. `lhs bits(8)` sets `bits`.
+/// Parses `acc`, `lines`, `lines(8)` or `lines(8x16)`: the numbers in parentheses go to `numbers`, those of `lhs bits(8)` to
+/// `bits`.
 static ParseResult parseLayout(AsmParser &parser, FragLayout &layout, SmallVectorImpl<int64_t> &numbers,
                                std::optional<unsigned> &bits) {
   SMLoc loc = parser.getCurrentLocation();

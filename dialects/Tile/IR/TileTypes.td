@@ -150,7 +150,7 @@ def Tile_Columns : Tile_Type<"Columns", "columns"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-/// What the matrix unit takes.
+/// Operands and accumulators of the matrix unit.
 def Tile_ProductFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfProduct()">]>,
     "a fragment of the matrix unit, f32 or i32 in layout acc or bf16, f16, i8 or a float of 8 bits in operands",

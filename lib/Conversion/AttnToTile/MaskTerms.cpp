@@ -207,7 +207,7 @@ SmallVector<MaskTerm> hocket::bothOf(ArrayRef<MaskTerm> a, ArrayRef<MaskTerm> b)
 using Summand = std::pair<Value, int64_t>;
 
 namespace {
-/// The greater, or the lesser, of two numbers, each with a factor.
+/// The greater, or the lesser, of two numbers, integers or f32, each with 1 or -1 as a factor.
 struct Choice {
   Summand parts[2];
   bool isGreater = true;
@@ -216,9 +216,9 @@ struct Choice {
 
 /// |x| is the greater of x and -x.
 static std::optional<Choice> choiceOf(Operation *op) {
-  if (isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op))
-    return Choice{{{op->getOperand(0), 1}, {op->getOperand(1), 1}}, isa<arith::MaxSIOp>(op)};
-  if (isa_and_nonnull<math::AbsIOp>(op))
+  if (isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp, arith::MinimumFOp, arith::MaximumFOp>(op))
+    return Choice{{{op->getOperand(0), 1}, {op->getOperand(1), 1}}, isa<arith::MaxSIOp, arith::MaximumFOp>(op)};
+  if (isa_and_nonnull<math::AbsIOp, math::AbsFOp>(op))
     return Choice{{{op->getOperand(0), 1}, {op->getOperand(0), -1}}};
   return std::nullopt;
 }
@@ -278,22 +278,6 @@ static std::optional<double> realConstantOf(Value value) {
   return std::nullopt;
 }
 
-namespace {
-/// The greater, or the lesser, of two real numbers.
-struct RealChoice {
-  RealSummand parts[2];
-  bool isGreater = true;
-};
-} // namespace
-
-static std::optional<RealChoice> realChoiceOf(Operation *op) {
-  if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
-    return RealChoice{{{op->getOperand(0), 1}, {op->getOperand(1), 1}}, isa<arith::MaximumFOp>(op)};
-  if (isa<math::AbsFOp>(op))
-    return RealChoice{{{op->getOperand(0), 1}, {op->getOperand(0), -1}}};
-  return std::nullopt;
-}
-
 /// What `op` is a sum of; empty for another op.
 static SmallVector<RealSummand, 2> realSummandsOf(Operation *op) {
   Value first = op->getOperand(0);
@@ -341,13 +325,14 @@ static Terms atMostZero(const ModificationProgram &program, SmallVector<RealSumm
     }
     if (!op || choices-- <= 0)
       return {MaskTerm()};
-    if (std::optional<RealChoice> choice = realChoiceOf(op)) {
+    if (std::optional<Choice> choice = choiceOf(op)) {
       // The one says nothing of the other, which may be no number.
-      if (orNaN && !llvm::all_of(choice->parts, [](const RealSummand &part) { return isFinite(part.first); }))
+      if (orNaN && !llvm::all_of(choice->parts, [](const Summand &part) { return isFinite(part.first); }))
         return {MaskTerm()};
       Terms parts[2];
       for (unsigned side : {0u, 1u}) {
-        summands[next] = {choice->parts[side].first, factor * choice->parts[side].second};
+        auto [part, sign] = choice->parts[side];
+        summands[next] = {part, factor * static_cast<double>(sign)};
         // From the first on: what has been found belongs to both.
         parts[side] = atMostZero(program, summands, limit, orNaN, choices);
       }

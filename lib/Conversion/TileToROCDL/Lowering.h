@@ -14,6 +14,7 @@
 
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/LdsLayout.h"
+#include "Tile/IR/MatrixVerify.h"
 #include "Tile/IR/Tile.h"
 #include "Conversion/ClusterMarks.h"
 #include "IR/ElementTypes.h"
@@ -141,10 +142,9 @@ void populateStashPatterns(const mlir::TypeConverter &converter, mlir::RewritePa
 /// Steps along the depth of an operand, which run fastest among its vectors.
 inline int64_t depthSteps(tile::FragType frag) { return frag.getDepth() / frag.getDepthStep(); }
 
-/// What lanes hold for elements of `type`: the same, or of floats of fewer than 16 bits integers (SmallFloats.h).
+/// What lanes hold for elements of `type`: the same, or, for floats of 8 bits, integers (SmallFloats.h).
 inline mlir::Type storedType(mlir::Type type) {
-  bool isSmall = mlir::isa<mlir::FloatType>(type) && bitsOf(type) < 16;
-  return isSmall ? mlir::Type(mlir::IntegerType::get(type.getContext(), bitsOf(type))) : type;
+  return tile::isSmallFloat(type) ? mlir::Type(mlir::IntegerType::get(type.getContext(), bitsOf(type))) : type;
 }
 
 /// One operand of `frag` in a lane.

@@ -12,8 +12,6 @@ using namespace hocket::lowering;
 
 static constexpr int64_t kWordElements = 4, kHalfElements = 2;
 
-bool hocket::lowering::isSmallFloat(Type type) { return storedType(type) != type; }
-
 /// "fp8" for a format of four bits of exponent, "bf8" for five: as instructions call them, whichever the chip has.
 static std::string nameOf(Type type) {
   return infoOf(*asElementType(type)).exponentBits == 4 ? "fp8" : "bf8";
@@ -155,7 +153,7 @@ static ElementType nearestOf(const ArchInfo &arch, ElementType type) {
 LogicalResult hocket::lowering::verifySmallFloats(tile::KernelOp kernel, const ArchInfo &arch) {
   auto verify = [&](Operation *op, Type type) -> LogicalResult {
     Type element = heldElement(type);
-    if (!isa<FloatType>(element) || !isSmallFloat(element) || arch.hasSmallFloat(*asElementType(element)))
+    if (!isSmallFloat(element) || arch.hasSmallFloat(*asElementType(element)))
       return success();
     InFlightDiagnostic diagnostic = op->emitOpError() << "has numbers of " << element << ", which " << arch.name << " does not have";
     if (!arch.smallFloats.empty())

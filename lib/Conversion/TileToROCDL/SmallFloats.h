@@ -9,8 +9,7 @@
 
 namespace hocket::lowering {
 
-/// Whether lanes hold integers for elements of `type`.
-bool isSmallFloat(mlir::Type type);
+using tile::isSmallFloat;
 
 /// `value` of small floats `from`, one (i8) or a vector, as f32.
 mlir::Value widenSmall(Emitter &emit, mlir::Value value, mlir::Type from);
