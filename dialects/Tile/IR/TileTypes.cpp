@@ -172,7 +172,7 @@ bool FragType::isOfProduct() const {
     return false;
   return getLayout() == FragLayout::Acc
              ? isAmong(getElementType(), kSumTypes)
-             : isOperandElement(getElementType()) && getRegisterLayout().operandBits == bitsOf(getElementType());
+             : isOperandElement(getElementType()) && getRegisterLayout().operandBits <= bitsOf(getElementType());
 }
 
 bool FragType::isOfMatrixUnit() const {

@@ -156,6 +156,10 @@ def Tile_ProductFrag : Type<
     "a fragment of the matrix unit, f32 or i32 in layout acc or bf16, f16, i8 or a float of 8 bits in operands",
     "::hocket::tile::FragType">;
 /// What the matrix unit and the ops made for attention take: f32 in `acc`, 16 bits in operands.
+def Tile_FloatFrag : Type<
+    And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfProduct()">,
+         CPred<"::llvm::isa<::mlir::FloatType>(::llvm::cast<::hocket::tile::FragType>($_self).getElementType())">]>,
+    "fragment of floats of the matrix unit", "::hocket::tile::FragType">;
 def Tile_MatrixFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfMatrixUnit()">]>,
     "a fragment of the matrix unit, f32 in layout acc or bf16 and f16 in operands",

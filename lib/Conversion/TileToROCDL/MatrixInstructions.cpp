@@ -68,7 +68,7 @@ const MatrixInstruction *hocket::lowering::findMatrixInstruction(const ArchInfo 
   for (const MatrixInstruction &row : kInstructions) {
     bool isPiece = operands.k % row.shape.k == 0, isSeveral = row.shape.k % operands.k == 0 && depth % row.shape.k == 0;
     bool fits = row.types == types && row.shape.m == operands.m && row.shape.n == operands.n &&
-                row.shape.elementBits == operands.elementBits && (isPiece || isSeveral);
+                (isPiece || isSeveral);
     if (fits && arch.findMfma(types, row.shape.m, row.shape.n, row.shape.k) && (!best || row.shape.k > best->shape.k))
       best = &row;
   }

@@ -4,7 +4,7 @@
 // (docs/CodeGeneration.md): maxima as one linear chain of maxnum with nnan (v_max3), row sums as
 // dot products of packed pairs (v_dot2), exp2 as the intrinsic. No fast-math flag that would
 // reassociate: all schedules of an algorithm give the same bits.
-#include "Lowering.h"
+#include "SmallFloats.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -105,18 +105,27 @@ struct RowSumPattern : TilePattern<tile::RowSumOp> {
     Emitter emit(op.getLoc(), rewriter);
     bool packed = op.getSource().getType().getLayout() == tile::FragLayout::RhsAcc;
     Value init = adaptor.getInit().front();
-    bool hasDot =
-        state.of(op).arch->features.bf16Dot || !op.getSource().getType().getElementType().isBF16();
+    Type element = op.getSource().getType().getElementType();
+    bool hasDot = state.of(op).arch->features.bf16Dot || !element.isBF16();
     ValueRange source = adaptor.getSource();
-    rewriter.replaceOp(op, !packed  ? sumWide(emit, source, init)
-                           : hasDot ? sumPacked(emit, source, init)
-                                    : sumWidened(emit, source, init));
+    rewriter.replaceOp(op, !packed                 ? sumWide(emit, source, init)
+                           : isSmallFloat(element) ? sumSmall(emit, source, element, init)
+                           : hasDot                ? sumPacked(emit, source, init)
+                                                   : sumWidened(emit, source, init));
     return success();
   }
 
   static Value sumWide(Emitter &emit, ValueRange source, Value sum) {
     for (Value element : elements(emit, source))
       sum = arith::AddFOp::create(emit, sum, element);
+    return sum;
+  }
+
+  /// What no dot product takes, widened.
+  static Value sumSmall(Emitter &emit, ValueRange source, Type element, Value sum) {
+    for (Value packed : source)
+      for (Value number : elements(emit, widenSmall(emit, packed, element)))
+        sum = arith::AddFOp::create(emit, sum, number);
     return sum;
   }
 
@@ -185,6 +194,8 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
     Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, max, bound);
     bool unscaled = isUnscaled(op.getScale());
     Value scaled = unscaled ? max : arith::MulFOp::create(emit, max, scale).getResult();
+    if (float raised = op.getRaised().convertToFloat())
+      scaled = arith::SubFOp::create(emit, scaled, emit.f32(raised));
     // What was summed against the old reference shrinks by whole halvings. A first reference has
     // nothing to shrink: it is the maximum itself, whose weight is 1.
     Value step = LLVM::FCeilOp::create(emit, arith::SubFOp::create(emit, scaled, reference));
