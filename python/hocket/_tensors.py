@@ -184,6 +184,10 @@ def contiguous_view(tensor):
     return tensor.contiguous() if is_torch(tensor) else contiguous(tensor)
 
 
+def element_bytes(tensor):
+    return tensor.element_size() if is_torch(tensor) else tensor.itemsize
+
+
 def can_pad(tensor):
     return is_torch(tensor) or module_of(tensor) == "numpy"
 
@@ -191,7 +195,10 @@ def can_pad(tensor):
 def padded(tensor, count):
     """`tensor` with `count` zeros more at the end of its last dimension, or with so many less."""
     if is_torch(tensor):
-        return sys.modules["torch"].nn.functional.pad(tensor, (0, count)) if count else tensor
+        torch = sys.modules["torch"]
+        if count and str(tensor.dtype) in _SMALL_FLOATS:
+            return torch.nn.functional.pad(tensor.view(torch.uint8), (0, count)).view(tensor.dtype)
+        return torch.nn.functional.pad(tensor, (0, count)) if count else tensor
     return sys.modules["numpy"].pad(tensor, [(0, 0)] * (tensor.ndim - 1) + [(0, count)]) if count else tensor
 
 

@@ -697,12 +697,13 @@ def Tile_Exp2Op : Tile_Op<"exp2", [NamedResults, Pure, AttrSizedOperandSegments,
     AllTypesMatch<["scores", "result"]>]> {
   let summary = "exp2(scores * scale - reference) or exp2(scores), in f32";
   let description = [{
-    The hardware's exp2 for each element, after one fused multiply-add if there is a scale.
+    The hardware's exp2 for each element, after one fused multiply-add if there is a scale: `paired`, two in an
+    instruction, which does not issue beneath the wave's own products.
   }];
-  let arguments = (ins Tile_MatrixFrag:$scores, Optional<F32>:$scale, Optional<Tile_LaneRows>:$reference);
+  let arguments = (ins Tile_MatrixFrag:$scores, Optional<F32>:$scale, Optional<Tile_LaneRows>:$reference, UnitAttr:$paired);
   let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = [{
-    $scores (`scale` `(` $scale^ `)` `minus` `(` $reference `)`)? attr-dict
+    $scores (`scale` `(` $scale^ `)` `minus` `(` $reference `)`)? (`paired` $paired^)? attr-dict
     `:` type($scores) (`,` type($reference)^)?
   }];
   let hasVerifier = 1;

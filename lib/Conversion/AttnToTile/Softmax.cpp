@@ -101,15 +101,21 @@ Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, Va
           values[3], llvm::to_vector_of<Value>(values.drop_front(4))};
 }
 
+/// Whether the weights of a tile are summed at once, as they are multiplied: of 8 bits, where none is dropped between.
+bool Softmax::sumsWhole(Drop drop) const { return isSmall(options.weights.getElementType()) && !drop; }
+
 /// The weights of `rows` keys of a tile, packed, and their sums.
 SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64_t firstRow,
                                   int64_t rows, Value reference, ValueRange sumsBefore, Drop drop) const {
   Type part = builder.frag(rows, kWaveRows, builder.getF32Type(), FragLayout::Acc);
   Type packedPart = packed(builder, rows);
   Value slice = tile::SliceOp::create(builder, part, scores, firstRow);
-  Value wide = tile::Exp2Op::create(builder, slice, scale, reference);
+  // Of few products, whose vector instructions are what takes the time.
+  const bool small = isSmall(options.weights.getElementType());
+  Value wide = tile::Exp2Op::create(builder, slice, scale, reference, /*paired=*/small);
   Value narrow = tile::PackOp::create(builder, packedPart, wide);
-  SmallVector<Value> results = {narrow, tile::RowSumOp::create(builder, narrow, sumsBefore[0])};
+  Value sum = sumsWhole(drop) ? sumsBefore[0] : Value(tile::RowSumOp::create(builder, narrow, sumsBefore[0]));
+  SmallVector<Value> results = {narrow, sum};
   if (options.exactSum)
     results.push_back(tile::RowSumOp::create(builder, wide, sumsBefore[1]));
   if (drop)
@@ -123,13 +129,18 @@ Softmax::Weights Softmax::weightSteps(ExpansionBuilder &builder, const Settled &
     return weigh(builder, settled.scores, 0, firstRows, settled.reference, settled.sums, drop);
   });
   ValueRange tail = builder.step("tail", [&]() -> SmallVector<Value> {
+    auto summed = [&](SmallVector<Value> of) {
+      if (sumsWhole(drop))
+        of[1] = tile::RowSumOp::create(builder, of[0], of[1]);
+      return of;
+    };
     if (firstRows == keys)
-      return head;
+      return summed(llvm::to_vector(head));
     SmallVector<Value> both = weigh(builder, settled.scores, firstRows, keys - firstRows,
                                     settled.reference, head.drop_front(), drop);
     SmallVector<Value> halves = {head[0], both[0]};
     both[0] = tile::ConcatOp::create(builder, options.weights, halves);
-    return both;
+    return summed(both);
   });
   return {tail[0], llvm::to_vector_of<Value>(tail.drop_front())};
 }

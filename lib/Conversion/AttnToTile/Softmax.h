@@ -66,6 +66,7 @@ private:
   /// How far a row's scores may grow past its reference before it moves, and how far below its first largest score that
   /// begins, in log2 units.
   float threshold() const;
+  bool sumsWhole(Drop drop) const;
   float raised() const;
 
   Options options;

@@ -108,6 +108,10 @@ struct RowSumPattern : TilePattern<tile::RowSumOp> {
     Type element = op.getSource().getType().getElementType();
     bool hasDot = state.of(op).arch->features.bf16Dot || !element.isBF16();
     ValueRange source = adaptor.getSource();
+    if (isSmallFloat(element) && state.of(op).arch->features.scaledFloats && source.size() % 2 == 0) {
+      rewriter.replaceOp(op, sumOnMatrixUnit(emit, state.of(op), source, element, init));
+      return success();
+    }
     rewriter.replaceOp(op, !packed                 ? sumWide(emit, source, init)
                            : isSmallFloat(element) ? sumSmall(emit, source, element, init)
                            : hasDot                ? sumPacked(emit, source, init)
@@ -238,6 +242,30 @@ struct RescalePattern : TilePattern<tile::RescaleOp> {
 
 struct Exp2Pattern : TilePattern<tile::Exp2Op> {
   using TilePattern::TilePattern;
+
+  /// The scores times `scale`, if there is one, and less a reference, if there is one.
+  static SmallVector<Value> exponents(Emitter &emit, Value block, Value scale, Value minus) {
+    SmallVector<Value> made;
+    for (Value score : elements(emit, block))
+      made.push_back(scale   ? Value(LLVM::FMAOp::create(emit, score, scale, minus))
+                     : minus ? Value(arith::AddFOp::create(emit, score, minus))
+                             : score);
+    return made;
+  }
+
+  /// The same, two in an instruction.
+  static SmallVector<Value> pairedExponents(Emitter &emit, Value block, Value scale, Value minus) {
+    auto pair = VectorType::get({2}, emit.getF32Type());
+    Value scales = emit.splat(scale, pair), minuses = emit.splat(minus, pair);
+    SmallVector<Value> made;
+    for (int64_t i = 0; i != cast<VectorType>(block.getType()).getNumElements(); i += 2) {
+      Value two = vector::ExtractStridedSliceOp::create(emit, block, i, 2, 1);
+      Value both = LLVM::FMAOp::create(emit, two, scales, minuses);
+      made.append({emit.element(both, 0), emit.element(both, 1)});
+    }
+    return made;
+  }
+
   LogicalResult matchAndRewrite(tile::Exp2Op op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
@@ -249,14 +277,9 @@ struct Exp2Pattern : TilePattern<tile::Exp2Op> {
     SmallVector<Value> results;
     for (Value block : adaptor.getScores()) {
       SmallVector<Value> values;
-      for (Value score : elements(emit, block)) {
-        Value exponent = score;
-        if (unscaled)
-          exponent = arith::AddFOp::create(emit, score, minus);
-        else if (scaled)
-          exponent = LLVM::FMAOp::create(emit, score, scale, minus);
+      for (Value exponent : op.getPaired() && scaled && !unscaled ? pairedExponents(emit, block, scale, minus)
+                                                                 : exponents(emit, block, scaled && !unscaled ? scale : Value(), minus))
         values.push_back(ROCDL::ROCDLExp2::create(emit, emit.getF32Type(), exponent));
-      }
       results.push_back(
           vector::FromElementsOp::create(emit, cast<VectorType>(block.getType()), values));
     }
