@@ -55,20 +55,27 @@ tile.kernel @gemm_mxfp4(
     tile.step @fetch_a {
       tile.fetch %a_ring[%t] : <256x64xi8>
     }
-    // This wave's rows of both tiles and their scales; what lies beyond the depth becomes zero in both.
-    %lhs, %lhs_scale = tile.step @read_b -> !tile.frag<128x128xf4E2M1FN, lhs>, !tile.frag<128x4xf8E8M0FNU, lhs_scale> {
+    // Scales of this wave's rows of both tiles, from memory to registers.
+    %lhs_scale = tile.step @scale_b -> !tile.frag<128x4xf8E8M0FNU, lhs_scale> {
       %block = arith.muli %t, %blocks_of_tile : i32
       %scale = tile.load %b_scale[%block, %c_column] : <?x?xf8E8M0FNU> -> <128x4xf8E8M0FNU, lhs_scale>
-      %operand = tile.read %b_ring[%t] part(%wave_n) : <256x64xi8> -> <128x128xf4E2M1FN, lhs>
-      %masked = tile.mask_depth %operand tile(%t) below(%depth) : <128x128xf4E2M1FN, lhs>
-      tile.yield %masked, %scale : !tile.frag<128x128xf4E2M1FN, lhs>, !tile.frag<128x4xf8E8M0FNU, lhs_scale>
+      tile.yield %scale : !tile.frag<128x4xf8E8M0FNU, lhs_scale>
     }
-    %rhs, %rhs_scale = tile.step @read_a -> !tile.frag<128x64xf4E2M1FN, rhs>, !tile.frag<4x64xf8E8M0FNU, rhs_scale> {
+    %rhs_scale = tile.step @scale_a -> !tile.frag<4x64xf8E8M0FNU, rhs_scale> {
       %block = arith.muli %t, %blocks_of_tile : i32
       %scale = tile.load %a_scale[%block, %c_row] : <?x?xf8E8M0FNU> -> <4x64xf8E8M0FNU, rhs_scale>
+      tile.yield %scale : !tile.frag<4x64xf8E8M0FNU, rhs_scale>
+    }
+    // This wave's rows of both tiles; what lies beyond the depth becomes zero in both.
+    %lhs = tile.step @read_b -> !tile.frag<128x128xf4E2M1FN, lhs> {
+      %operand = tile.read %b_ring[%t] part(%wave_n) : <256x64xi8> -> <128x128xf4E2M1FN, lhs>
+      %masked = tile.mask_depth %operand tile(%t) below(%depth) : <128x128xf4E2M1FN, lhs>
+      tile.yield %masked : !tile.frag<128x128xf4E2M1FN, lhs>
+    }
+    %rhs = tile.step @read_a -> !tile.frag<128x64xf4E2M1FN, rhs> {
       %operand = tile.read %a_ring[%t] part(%wave_m) : <256x64xi8> -> <128x64xf4E2M1FN, rhs>
       %masked = tile.mask_depth %operand tile(%t) below(%depth) : <128x64xf4E2M1FN, rhs>
-      tile.yield %masked, %scale : !tile.frag<128x64xf4E2M1FN, rhs>, !tile.frag<4x64xf8E8M0FNU, rhs_scale>
+      tile.yield %masked : !tile.frag<128x64xf4E2M1FN, rhs>
     }
     %whole = tile.step @multiply -> !tile.frag<128x64xf32, acc> {
       %next = tile.mma %lhs, %rhs, %sum scales(%lhs_scale, %rhs_scale)
@@ -83,7 +90,8 @@ tile.kernel @gemm_mxfp4(
 }
 
 // Two wave groups, one cluster apart: while one multiplies, the other reads its operands and fetches for two tiles later.
+// Scales of the next tile are loaded where this one is multiplied, so that no wait for a fetch includes them.
 tile.schedule @gemm_mxfp4_dual_wave unroll(3) wave_groups(2) {
   tile.cluster memory { read_b(0) read_a(0) fetch_b(+2) fetch_a(+2) }
-  tile.cluster compute priority(1) { multiply(0) }
+  tile.cluster compute priority(1) { scale_b(+1) scale_a(+1) multiply(0) }
 }
