@@ -17,7 +17,12 @@ MfmaShape hocket::tile::operandShape(unsigned bits) {
   return {block, block, static_cast<unsigned>(elements * kWaveLanes / block), bits};
 }
 
-MfmaShape hocket::tile::operandShape(const RegisterLayout &layout) { return operandShape(layout.operandBits); }
+MfmaShape hocket::tile::operandShape(const RegisterLayout &layout) {
+  constexpr unsigned scaleBits = 8, scalesOfBlock = 2;
+  if (layout.kind == FragLayout::LhsScale || layout.kind == FragLayout::RhsScale)
+    return {unsigned(kBlock), unsigned(kBlock), scalesOfBlock, scaleBits};
+  return operandShape(layout.operandBits);
+}
 
 Result<LinearLayout> hocket::tile::rowsInRunsOfEight(unsigned bits) {
   InputBases rows{std::string(dims::K), {}};
@@ -92,8 +97,11 @@ static Result<LdsUse> ofParts(LdsInstruction instruction, const LinearLayout &ac
 
 Result<LdsUse> hocket::tile::operandReads(FragType frag, WavePart part) {
   bool isLeft = frag.isLeft();
-  const MfmaShape shape = frag.getOperandShape();
-  unsigned depth = panelColumns(frag.getDepth(), shape.elementBits), width = frag.getWidth();
+  // Packed elements are read as the bytes that they lie in.
+  const unsigned bits = std::max<unsigned>(frag.getOperandShape().elementBits, 8);
+  const MfmaShape shape = operandShape(bits);
+  unsigned elements = frag.getDepth() * frag.getOperandShape().elementBits / bits;
+  unsigned depth = panelColumns(elements, bits), width = frag.getWidth();
   Result<LinearLayout> layout =
       isLeft ? mfmaOperandATile(shape, width, depth) : mfmaOperandBTile(shape, depth, width);
   if (!layout)
@@ -113,6 +121,13 @@ Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInf
   if (!layout)
     return layout.error();
   bool inVectors = vectors == TileVectors::Rows;
+  constexpr unsigned wordBits = 32;
+  if (bits == wordBits && !inVectors) {
+    Result<LinearLayout> access = directReads(*layout, {dims::K, dims::Row}, bits, bits / 8);
+    if (!access)
+      return access.error();
+    return ofParts(LdsInstruction::ReadB32, *access, part, dims::Byte, width * bits / 8);
+  }
   if (inVectors || !arch.hasTransposedRead(bits)) {
     // Gathering rows, in memory or on the way to LDS, moves two bytes at a time.
     if (bits != kUsualOperandBits)

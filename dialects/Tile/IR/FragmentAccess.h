@@ -16,7 +16,7 @@ inline constexpr int64_t kBlock = 32;
 /// each operand, what it reads from LDS at once (of 6 bits as many elements as of 4). Instructions that are less deep take
 /// pieces of these operands, and deeper ones several; which k they sum does not matter as long as both operands agree.
 MfmaShape operandShape(unsigned bits);
-/// That of the operands in `layout`.
+/// That of the operands in `layout`; of scales, one for each 32 of the depth of a block, two a block.
 MfmaShape operandShape(const RegisterLayout &layout);
 
 /// Columns of one panel of a tile of `columns` columns of elements of `bits` bits: layouts are linear over bits, so a
@@ -50,8 +50,8 @@ WavePart wavePartOf(mlir::Value part);
 Result<LdsUse> operandReads(FragType frag, WavePart part = {});
 
 /// The reads that make an `lhs_acc` (`rhs_acc`) fragment of a tile whose rows are the fragment's columns (rows), of
-/// one panel: transposed reads of 8 bytes a lane, two for each operand, if the target has them;
-/// else plain ones of 16 bytes, for which the ring's layout must gather rows
+/// one panel: of 32 bits, an element a lane each; of less, transposed reads of 8 bytes a lane, two for each operand, if the
+/// target has them; else plain ones of 16 bytes, for which the ring's layout must gather rows
 /// (lib/Layout/LdsStaging.h) and which read no `part` of a tile. Of tiles that come in vectors of rows, plain ones of 8
 /// bytes.
 Result<LdsUse> transposedOperandReads(FragType frag, const ArchInfo &arch, TileVectors vectors = TileVectors::None,

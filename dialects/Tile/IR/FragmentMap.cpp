@@ -67,6 +67,10 @@ static LinearLayout mapOf(const RegisterLayout &layout) {
     return inRunsOf(layout.run, inMemoryOrder(accumulatorPart(shape), dims::Row, dims::Col));
   case FragLayout::Lines:
     return linesMap(layout);
+  case FragLayout::LhsScale:
+    return inMemoryOrder(*mfmaOperandA(shape), dims::K, dims::Row);
+  case FragLayout::RhsScale:
+    return inMemoryOrder(*mfmaOperandB(shape), dims::K, dims::Col);
   }
   llvm_unreachable("unknown layout");
 }
@@ -107,8 +111,8 @@ bool PieceMap::isSameInLane(std::string_view dim) const {
 FragmentMap::FragmentMap(FragType type)
     : piece(pieceOf(type.getRegisterLayout())),
       pieces{type.getMemoryRows() / piece.rows, type.getMemoryColumns() / piece.columns},
-      // The depth of an operand comes first, and it is memory's columns but for this one.
-      rowsFirst(type.getLayout() == FragLayout::LhsAcc) {}
+      // The depth of an operand comes first, and it is memory's columns but for these.
+      rowsFirst(type.getLayout() == FragLayout::LhsAcc || type.isOfScales()) {}
 
 RowAndColumn FragmentMap::place(int64_t index) const {
   if (rowsFirst)

@@ -7,7 +7,11 @@ namespace hocket::tile {
 
 /// Whether views, fragments and their rows and columns may be of `type`; "bf16, f16, i8, ..., f32 or i32".
 bool isElement(mlir::Type type);
-/// Whether it is one of them, a float of 8 bits.
+/// Whether operands hold it and memory does in bytes, several in each: f4E2M1FN.
+bool isPacked(mlir::Type type);
+/// Whether it is a scale of blocks of operands: f8E8M0FNU.
+bool isBlockScale(mlir::Type type);
+/// Whether it is an element, a float of 8 bits.
 bool isSmallFloat(mlir::Type type);
 std::string elementNames();
 

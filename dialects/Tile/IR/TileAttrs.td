@@ -12,14 +12,17 @@ def Tile_FragLayout : I32EnumAttr<"FragLayout", "how a fragment is spread over r
     I32EnumAttrCase<"Acc", 2, "acc">,
     I32EnumAttrCase<"LhsAcc", 3, "lhs_acc">,
     I32EnumAttrCase<"RhsAcc", 4, "rhs_acc">,
-    I32EnumAttrCase<"Lines", 5, "lines">]> {
+    I32EnumAttrCase<"Lines", 5, "lines">,
+    I32EnumAttrCase<"LhsScale", 6, "lhs_scale">,
+    I32EnumAttrCase<"RhsScale", 7, "rhs_scale">]> {
   let cppNamespace = "::hocket::tile";
   let description = [{
     `lhs`, `rhs`: an operand of the matrix instruction, rows x depth and depth x columns.
     `acc`: its accumulator. `rhs_acc`: an accumulator packed to 16 bits and used as the next
     product's right operand as it is; its depth runs in accumulator order. `lhs_acc`: a left
     operand whose depth runs in that same order. `lines`: not for the matrix instruction but for
-    memory, along whose rows the lanes lie (`RegisterLayout`).
+    memory, along whose rows the lanes lie (`RegisterLayout`). `lhs_scale`, `rhs_scale`: what each
+    32 of the depth of an operand's rows (columns) are multiplied by in the matrix instruction.
   }];
 }
 

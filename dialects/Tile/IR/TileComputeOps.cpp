@@ -1,5 +1,6 @@
 // Computation on fragments and rows: verifiers.
 #include "Tile/IR/FragmentMap.h"
+#include "Tile/IR/MatrixVerify.h"
 #include "Tile/IR/Tile.h"
 #include "IR/ElementTypes.h"
 
@@ -83,6 +84,37 @@ LogicalResult ConcatOp::verify() {
   return success();
 }
 
+/// Floats that one instruction may multiply by one another.
+static bool mayBeMixed(Type type) { return isSmallFloat(type) || isPacked(type); }
+
+/// Scales are there for both operands, one for each 32 of their depth, or for none.
+static LogicalResult verifyScales(MmaOp op) {
+  constexpr int64_t scaled = 32, scalesOfInstruction = 2;
+  OperandRange scales = op.getScales();
+  if (scales.empty())
+    return success();
+  if (scales.size() != 2)
+    return op.emitOpError() << "has " << scales.size() << " scales, expected those of lhs and of rhs, or none";
+  FragType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
+  for (FragType frag : {lhs, rhs})
+    if (!mayBeMixed(frag.getElementType()))
+      return op.emitOpError() << "scales " << frag << ", expected floats of 8 or 4 bits; multiply others in a 'tile.map'";
+  if (lhs.getDepth() % (scaled * scalesOfInstruction) != 0)
+    return op.emitOpError() << "scales a depth of " << lhs.getDepth() << ", expected a multiple of "
+                            << scaled * scalesOfInstruction;
+  auto verify = [&](StringRef name, Value value, FragLayout layout, int64_t rows, int64_t columns) -> LogicalResult {
+    auto frag = cast<FragType>(value.getType());
+    if (frag.getLayout() == layout && frag.getRows() == rows && frag.getColumns() == columns)
+      return success();
+    return op.emitOpError() << "has scales " << frag << " of " << name << ", expected " << rows << "x" << columns << " in layout "
+                            << stringifyFragLayout(layout) << ", one for each " << scaled << " of the depth";
+  };
+  int64_t blocks = lhs.getDepth() / scaled;
+  if (failed(verify("lhs", scales[0], FragLayout::LhsScale, lhs.getRows(), blocks)))
+    return failure();
+  return verify("rhs", scales[1], FragLayout::RhsScale, blocks, rhs.getColumns());
+}
+
 LogicalResult MmaOp::verify() {
   FragType lhs = getLhs().getType(), rhs = getRhs().getType(), acc = getAcc().getType();
   bool plain = lhs.getLayout() == FragLayout::Lhs && rhs.getLayout() == FragLayout::Rhs;
@@ -95,17 +127,19 @@ LogicalResult MmaOp::verify() {
                             "with rhs_acc";
   if (failed(requireLayout(*this, "accumulator", acc, FragLayout::Acc)))
     return failure();
-  if (lhs.getRegisterLayout().operandBits != rhs.getRegisterLayout().operandBits)
-    return emitOpError() << "multiplies " << lhs << " by " << rhs
-                         << ", whose depths run in different orders; let both lie as the narrower one does, with bits(...)";
   if (lhs.getRegisterLayout().run != acc.getRegisterLayout().run)
     return emitOpError() << "multiplies " << lhs << " into " << acc
                          << ", whose rows are in different orders; use lhs_acc(8) with acc(8), and lhs_acc with acc";
   // Which floats a chip multiplies by one another is its business (convert-tile-to-rocdl).
   Type left = lhs.getElementType(), right = rhs.getElementType();
-  if (left != right && (left.isInteger() || right.isInteger() || hocket::bitsOf(left) != 8 || hocket::bitsOf(right) != 8))
+  if (left != right && !(mayBeMixed(left) && mayBeMixed(right)))
     return emitOpError() << "multiplies " << left << " by " << right
-                         << ", expected the same type, or two floats of 8 bits; convert one of them in a 'tile.map'";
+                         << ", expected the same type, or two floats of 8 or 4 bits; convert one of them in a 'tile.map'";
+  auto liesAsItself = [](FragType frag) { return frag.getRegisterLayout().operandBits == hocket::bitsOf(frag.getElementType()); };
+  if (lhs.getRegisterLayout().operandBits != rhs.getRegisterLayout().operandBits &&
+      (left == right || !liesAsItself(lhs) || !liesAsItself(rhs)))
+    return emitOpError() << "multiplies " << lhs << " by " << rhs
+                         << ", whose depths run in different orders; let both lie as the narrower one does, with bits(...)";
   Type sums = left.isInteger() ? Type(IntegerType::get(getContext(), 32)) : Float32Type::get(getContext());
   if (acc.getElementType() != sums)
     return emitOpError() << "multiplies " << left << " by " << right << " into " << acc.getElementType()
@@ -115,7 +149,7 @@ LogicalResult MmaOp::verify() {
     return emitOpError() << "multiplies " << lhs.getRows() << "x" << lhs.getColumns() << " by "
                          << rhs.getRows() << "x" << rhs.getColumns() << " into " << acc.getRows()
                          << "x" << acc.getColumns();
-  return success();
+  return verifyScales(*this);
 }
 
 LogicalResult MaskOp::verify() {

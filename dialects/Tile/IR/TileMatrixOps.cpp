@@ -49,6 +49,17 @@ LogicalResult WaveGridOp::verify() {
                        << kernel.getWaves();
 }
 
+/// Bytes of the ring hold several elements each.
+static LogicalResult verifyPackedRead(ReadOp op, RingType ring, FragType frag, int64_t parts) {
+  int64_t perByte = 8 / frag.getElementType().getIntOrFloatBitWidth();
+  if (ring.getElementType().isInteger(8) && ring.getShape()[0] == frag.getWidth() * parts &&
+      ring.getShape()[1] * perByte == frag.getDepth())
+    return success();
+  return op.emitOpError() << "reads " << frag << " from " << ring << " by " << parts << (parts == 1 ? " wave" : " waves")
+                          << ", expected a ring of i8 of " << frag.getWidth() * parts << " rows and " << frag.getDepth() / perByte
+                          << " columns, each of which holds " << perByte << " elements";
+}
+
 LogicalResult ReadOp::verify() {
   RingType ring = getRing().getType();
   FragType frag = getResult().getType();
@@ -60,6 +71,8 @@ LogicalResult ReadOp::verify() {
   if (failed(requireWavePart(*this, getPart())))
     return failure();
   int64_t parts = wavePartOf(getPart()).count;
+  if (isPacked(frag.getElementType()))
+    return verifyPackedRead(*this, ring, frag, parts);
   if (ring.getShape()[0] == frag.getWidth() * parts && ring.getShape()[1] == frag.getDepth() &&
       frag.getElementType() == ring.getElementType())
     return success();
@@ -86,7 +99,7 @@ LogicalResult SliceDepthOp::verify() {
   FragType source = getSource().getType(), result = getResult().getType();
   // The depth of packed accumulators and of what they are multiplied by is out of order within a step only.
   bool isOfAccumulator = source.getLayout() == FragLayout::LhsAcc || source.getLayout() == FragLayout::RhsAcc;
-  if (!isOfAccumulator && failed(requireOperand(*this, source)))
+  if (!isOfAccumulator && !source.isOfScales() && failed(requireOperand(*this, source)))
     return failure();
   int64_t first = getFirst();
   if (source.getLayout() == result.getLayout() && source.getWidth() == result.getWidth() &&

@@ -78,6 +78,12 @@ def Tile_SliceDepthOp : Tile_Op<"slice_depth", [NamedResults, Pure]> {
     ```mlir
     %half = tile.slice_depth %operand from 32 : <128x64xbf16, lhs> -> <128x32xbf16, lhs>
     ```
+
+    The scales of a part are sliced alike: their depth counts blocks of 32.
+
+    ```mlir
+    %scales = tile.slice_depth %of_operand from 2 : <128x4xf8E8M0FNU, lhs_scale> -> <128x2xf8E8M0FNU, lhs_scale>
+    ```
   }];
   let arguments = (ins Tile_Frag:$source, I64Attr:$first);
   let results = (outs Tile_Frag:$result);

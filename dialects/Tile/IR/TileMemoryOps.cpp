@@ -218,6 +218,8 @@ static LogicalResult verifyAccess(const MemoryAccess &access) {
 static bool widens(Type narrow, Type wide) {
   if (narrow == wide)
     return true;
+  if (isBlockScale(narrow))
+    return false;
   bool isNarrower = narrow.getIntOrFloatBitWidth() < 32;
   return isNarrower && (wide.isF32() ? isa<FloatType>(narrow) : wide.isInteger(32) && narrow.isInteger());
 }
@@ -282,7 +284,7 @@ LogicalResult AtomicAddOp::verify() {
   if (failed(verifyAccess(access)))
     return failure();
   Type element = getView().getType().getElementType();
-  if (!isa<FloatType>(element) || isSmallFloat(element))
+  if (!isa<FloatType>(element) || isSmallFloat(element) || isBlockScale(element))
     return emitOpError() << "adds to a view of " << element << ", expected f32, f16 or bf16";
   if (widens(element, access.elementType()))
     return success();

@@ -170,7 +170,7 @@ def Tile_GatherOp : Tile_Op<"gather", [NamedResults, MemoryEffects<[MemRead]>]> 
     ```
   }];
   let arguments = (ins Tile_View:$view, Variadic<Tile_Mappable>:$indices);
-  let results = (outs AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns]>:$result);
+  let results = (outs AnyTypeOf<[Tile_NumberFrag, Tile_Rows, Tile_Columns]>:$result);
   let assemblyFormat = [{
     $view `[` $indices `]` attr-dict `:` type($view) `,` type($indices) `->` type($result)
   }];

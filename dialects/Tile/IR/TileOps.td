@@ -473,7 +473,7 @@ def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
 
 def Tile_Vector : AnyTypeOf<[Tile_Rows, Tile_Columns], "row or column values">;
 def Tile_Scalar : AnyTypeOf<[F32, I32, BF16, F16, I<8>], "number">;
-def Tile_Mappable : AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns, Tile_Scalar],
+def Tile_Mappable : AnyTypeOf<[Tile_NumberFrag, Tile_Rows, Tile_Columns, Tile_Scalar],
     "a fragment, row values, column values or a number (f32, i32, bf16, f16, i8)">;
 
 include "Tile/IR/TileMemoryOps.td"
@@ -594,16 +594,27 @@ def Tile_MmaOp : Tile_Op<"mma", [NamedResults, Pure, AllTypesMatch<["acc", "resu
     that starts from zero starts from a `tile.fill` of zero.
 
     Floats are summed in f32, i8 in i32. The instruction is chosen by both operands' types from those that the target
-    has (docs/ElementTypes.md): the floats of 8 bits may differ, so that e4m3 is multiplied by e5m2.
+    has (docs/ElementTypes.md): the floats of 8 and 4 bits may differ, so that e4m3 is multiplied by e5m2.
+
+    With `scales`, each 32 of the depth of a row of `lhs` and of a column of `rhs` are multiplied by a power of two, as
+    the mx formats have it. Both operands are then floats of 8 or 4 bits of a depth of a multiple of 64.
 
     ```mlir
     %sum = tile.mma %a, %b, %acc : <64x64xf8E4M3FN, lhs>, <64x32xf8E5M2, rhs>, <64x32xf32, acc>
     %sum = tile.mma %a, %b, %acc : <64x64xi8, lhs>, <64x32xi8, rhs>, <64x32xi32, acc>
+    %sum = tile.mma %a, %b, %acc scales(%of_a, %of_b) : <64x64xf8E4M3FN, lhs>, <64x32xf4E2M1FN, rhs>, <64x32xf32, acc>,
+        !tile.frag<64x2xf8E8M0FNU, lhs_scale>, !tile.frag<2x32xf8E8M0FNU, rhs_scale>
     ```
   }];
-  let arguments = (ins Tile_ProductFrag:$lhs, Tile_ProductFrag:$rhs, Tile_ProductFrag:$acc);
+  let arguments = (ins Tile_ProductFrag:$lhs, Tile_ProductFrag:$rhs, Tile_ProductFrag:$acc, Variadic<Tile_ScaleFrag>:$scales);
   let results = (outs Tile_ProductFrag:$result);
-  let assemblyFormat = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc (`scales` `(` $scales^ `)`)? attr-dict
+    `:` type($lhs) `,` type($rhs) `,` type($acc) (`,` type($scales)^)?
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Value":$acc), [{
+    build($_builder, $_state, acc.getType(), lhs, rhs, acc, ::mlir::ValueRange());
+  }]>];
   let hasVerifier = 1;
 }
 

@@ -105,7 +105,7 @@ def Tile_LoadPartOp : Tile_Op<"load_part", [
   }];
 }
 
-def Tile_PartOrFrag : AnyTypeOf<[Tile_Part, Tile_Frag], "part of a tile or fragment">;
+def Tile_PartOrFrag : AnyTypeOf<[Tile_Part, Tile_NumberFrag], "part of a tile or fragment">;
 
 def Tile_PutOp : Tile_Op<"put", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>,
     Tile_RingAccessOpInterface]> {
@@ -157,6 +157,12 @@ def Tile_ReadOp : Tile_Op<"read", [
     ```mlir
     %lhs = tile.read %b_ring[%t] part(%i) : <256x64xbf16> -> <128x64xbf16, lhs>
     %rhs = tile.read %a_ring[%t] part(%j) : <256x64xbf16> -> <64x64xbf16, rhs>
+    ```
+
+    A ring of i8 may have two floats of 4 bits in each byte, the first in its lower half:
+
+    ```mlir
+    %lhs = tile.read %b_ring[%t] : <256x64xi8> -> <256x128xf4E2M1FN, lhs>
     ```
   }];
   let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot, Optional<I32>:$part);

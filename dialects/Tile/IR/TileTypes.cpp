@@ -43,7 +43,7 @@ static constexpr int64_t kWaveRegisterBytes = 512 * kWaveLanes * 4;
 static int64_t tileBytes(ArrayRef<int64_t> shape, Type element, int64_t limit) {
   if (shape[0] > limit || shape[1] > limit)
     return limit + 1;
-  return std::min(shape[0] * shape[1] * bytesOf(element), limit + 1);
+  return std::min<int64_t>(llvm::divideCeil(shape[0] * shape[1] * bitsOf(element), 8), limit + 1);
 }
 
 /// What operands of the matrix unit, and rings that feed it, may hold.
@@ -52,6 +52,10 @@ static constexpr ElementType kOperandTypes[] = {ElementType::BF16,       Element
                                                 ElementType::F8E5M2FNUZ};
 /// What else views have, and fragments and their rows and columns hold.
 static constexpr ElementType kOtherTypes[] = {ElementType::F32, ElementType::I32};
+/// What operands hold and memory has in bytes of its own, several elements in each.
+static constexpr ElementType kPackedTypes[] = {ElementType::F4E2M1};
+/// Scales of blocks.
+static constexpr ElementType kScaleTypes[] = {ElementType::E8M0};
 /// Types of the matrix unit's accumulators.
 static constexpr ElementType kSumTypes[] = {ElementType::F32, ElementType::I32};
 
@@ -61,6 +65,10 @@ static bool isAmong(Type type, ArrayRef<ElementType> elements) {
 }
 
 static bool isOperandElement(Type type) { return isAmong(type, kOperandTypes); }
+/// Operands of f32 need `bits(32)`: without it, an f32 lies beside operands of other types.
+static bool isRingElement(Type type) { return isOperandElement(type) || type.isF32(); }
+bool hocket::tile::isPacked(Type type) { return isAmong(type, kPackedTypes); }
+bool hocket::tile::isBlockScale(Type type) { return isAmong(type, kScaleTypes); }
 bool hocket::tile::isElement(Type type) { return isOperandElement(type) || isAmong(type, kOtherTypes); }
 
 bool hocket::tile::isSmallFloat(Type type) { return isElement(type) && isa<FloatType>(type) && bitsOf(type) == 8; }
@@ -107,7 +115,10 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type element) {
   if (shape.size() < 1 || shape.size() > 4)
     return emitError() << "view of rank " << shape.size() << ", expected 1 to 4 dimensions";
-  if (!isElement(element))
+  if (isPacked(element))
+    return emitError() << "view of " << element << ", which has no addresses of its own; use a view of i8, each of which "
+                       << "holds two, and read them by 'tile.read'";
+  if (!isElement(element) && !isBlockScale(element))
     return emitError() << "view of " << element
                        << ", expected " << elementNames() << " elements";
   for (int64_t extent : shape)
@@ -129,8 +140,11 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type element) {
   if (shape.size() != 2)
     return emitError() << "ring tile of rank " << shape.size() << ", expected rows x columns";
-  if (!isOperandElement(element))
-    return emitError() << "ring of " << element << ", expected " << namesOf(kOperandTypes) << " elements";
+  if (!isRingElement(element)) {
+    constexpr ElementType f32[] = {ElementType::F32};
+    return emitError() << "ring of " << element << ", expected "
+                       << namesOf(llvm::to_vector(llvm::concat<const ElementType>(kOperandTypes, f32))) << " elements";
+  }
   if (shape[0] <= 0 || shape[0] % 32 != 0 || shape[1] <= 0 || shape[1] % 32 != 0)
     return emitError() << "ring tile of " << shape[0] << "x" << shape[1]
                        << ", expected positive multiples of 32";
@@ -142,10 +156,14 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
 
 // Layouts
 
+static bool isScaleLayout(FragLayout layout) {
+  return layout == FragLayout::LhsScale || layout == FragLayout::RhsScale;
+}
+
 /// Longest run of `lines`, and what a lane loads at once.
 static constexpr int64_t kLongestRun = 16;
 
-static int64_t defaultRun(Type element) { return kLoadBytes / bytesOf(element); }
+static int64_t defaultRun(Type element) { return 8 * kLoadBytes / bitsOf(element); }
 
 /// The lanes along a row of `columns` in runs of `run`: as many as divide it.
 static int64_t defaultLanes(int64_t columns, int64_t run) {
@@ -157,7 +175,7 @@ RegisterLayout FragType::defaultLayout(FragLayout layout, ArrayRef<int64_t> shap
                                        Type elementType, int64_t run) {
   if (layout != FragLayout::Lines) {
     RegisterLayout result{layout, run};
-    if (layout != FragLayout::Acc && isOperandElement(elementType))
+    if (layout != FragLayout::Acc && !isScaleLayout(layout) && (isOperandElement(elementType) || isPacked(elementType)))
       result.operandBits = bitsOf(elementType);
     return result;
   }
@@ -168,15 +186,31 @@ RegisterLayout FragType::defaultLayout(FragLayout layout, ArrayRef<int64_t> shap
 MfmaShape FragType::getOperandShape() const { return operandShape(getRegisterLayout()); }
 
 bool FragType::isOfProduct() const {
-  if (getLayout() == FragLayout::Lines)
+  if (getLayout() == FragLayout::Lines || isScaleLayout(getLayout()))
     return false;
-  return getLayout() == FragLayout::Acc
-             ? isAmong(getElementType(), kSumTypes)
-             : isOperandElement(getElementType()) && getRegisterLayout().operandBits <= bitsOf(getElementType());
+  if (getLayout() == FragLayout::Acc)
+    return isAmong(getElementType(), kSumTypes);
+  bool isOperand = isRingElement(getElementType()) || isPacked(getElementType());
+  return isOperand && getRegisterLayout().operandBits <= bitsOf(getElementType());
 }
+
+bool FragType::isOfNumbers() const { return isElement(getElementType()); }
+bool FragType::isOfScales() const { return isScaleLayout(getLayout()); }
 
 bool FragType::isOfMatrixUnit() const {
   return isOfProduct() && (getElementType().isF32() || getElementType().isBF16() || getElementType().isF16());
+}
+
+/// What is packed or scales is no number of its own: it lies in layouts of its own.
+static LogicalResult verifyElementOf(function_ref<InFlightDiagnostic()> emitError, Type element, const RegisterLayout &layout) {
+  bool isOperand = layout.kind == FragLayout::Lhs || layout.kind == FragLayout::Rhs;
+  if (isPacked(element) && (!isOperand || layout.operandBits != bitsOf(element)))
+    return emitError() << "fragment of " << element << " in layout " << stringifyFragLayout(layout.kind)
+                       << ", expected lhs or rhs without 'bits'";
+  if (isBlockScale(element) != isScaleLayout(layout.kind))
+    return emitError() << "fragment of " << element << " in layout " << stringifyFragLayout(layout.kind)
+                       << (isBlockScale(element) ? ", expected lhs_scale or rhs_scale" : ", which has scales of blocks, f8E8M0FNU");
+  return success();
 }
 
 static LogicalResult verifyElement(function_ref<InFlightDiagnostic()> emitError, StringRef what,
@@ -205,7 +239,7 @@ static LogicalResult verifyLayout(function_ref<InFlightDiagnostic()> emitError,
 
 /// Bits of elements for which operands have layouts.
 static bool isOperandBits(int64_t bits) {
-  return llvm::any_of(kOperandTypes, [&](ElementType type) { return infoOf(type).bits == bits; });
+  return bits == 32 || llvm::any_of(kOperandTypes, [&](ElementType type) { return infoOf(type).bits == bits; });
 }
 
 /// Parses `bits(8)` behind an operand's layout. Without it, `bits` stays as it is.
@@ -216,11 +250,11 @@ static ParseResult parseOperandBits(AsmParser &parser, FragLayout layout, std::o
   int64_t number = 0;
   if (parser.parseLParen() || parser.parseInteger(number) || parser.parseRParen())
     return failure();
-  if (layout == FragLayout::Acc || layout == FragLayout::Lines)
+  if (layout == FragLayout::Acc || layout == FragLayout::Lines || isScaleLayout(layout))
     return parser.emitError(loc) << "layout " << stringifyFragLayout(layout)
                                  << " is the same for operands of all widths, leave bits(" << number << ") out";
   if (!isOperandBits(number))
-    return parser.emitError(loc) << "layout of operands of " << number << " bits, expected 8 or 16";
+    return parser.emitError(loc) << "layout of operands of " << number << " bits, expected 8, 16 or 32";
   bits = static_cast<unsigned>(number);
   return success();
 }
@@ -236,7 +270,7 @@ static ParseResult parseLayout(AsmParser &parser, FragLayout &layout, SmallVecto
   std::optional<FragLayout> known = symbolizeFragLayout(keyword);
   if (!known)
     return parser.emitError(loc) << "unknown fragment layout '" << keyword
-                                 << "', expected lhs, rhs, acc, lhs_acc, rhs_acc or lines";
+                                 << "', expected lhs, rhs, acc, lhs_acc, rhs_acc, lines, lhs_scale or rhs_scale";
   layout = *known;
   bool takesNumbers = llvm::is_contained({FragLayout::Lines, FragLayout::Acc, FragLayout::LhsAcc}, layout);
   if (!takesNumbers || failed(parser.parseOptionalLParen()))
@@ -276,7 +310,8 @@ Type FragType::parse(AsmParser &parser) {
       parser.parseComma() || parseLayout(parser, kind, numbers, bits) || parser.parseGreater())
     return {};
   // What a default run is counted in.
-  if (failed(verifyElement([&] { return parser.emitError(loc); }, "fragment", element)))
+  if (!isPacked(element) && !isBlockScale(element) &&
+      failed(verifyElement([&] { return parser.emitError(loc); }, "fragment", element)))
     return {};
   RegisterLayout layout = defaultLayout(kind, shape, element, numbers.empty() ? 0 : numbers[0]);
   if (!numbers.empty())
@@ -306,11 +341,13 @@ LogicalResult FragType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type element, RegisterLayout layout) {
   if (shape.size() != 2)
     return emitError() << "fragment of rank " << shape.size() << ", expected rows x columns";
-  if (failed(verifyElement(emitError, "fragment", element)) ||
-      failed(verifyLayout(emitError, layout)))
+  bool isNumber = !isPacked(element) && !isBlockScale(element);
+  if ((isNumber && failed(verifyElement(emitError, "fragment", element))) ||
+      failed(verifyElementOf(emitError, element, layout)) || failed(verifyLayout(emitError, layout)))
     return failure();
-  bool isLhs = layout.kind == FragLayout::Lhs || layout.kind == FragLayout::LhsAcc;
-  bool isRhs = layout.kind == FragLayout::Rhs || layout.kind == FragLayout::RhsAcc;
+  using enum FragLayout;
+  bool isLhs = llvm::is_contained({Lhs, LhsAcc, LhsScale}, layout.kind);
+  bool isRhs = llvm::is_contained({Rhs, RhsAcc, RhsScale}, layout.kind);
   int64_t step = operandShape(layout).k, rowUnit = isRhs ? step : kBlock, columnUnit = isLhs ? step : kBlock;
   if (layout.kind == FragLayout::Lines) {
     rowUnit = kWaveLanes / layout.lanes;
@@ -469,6 +506,9 @@ static LogicalResult verifyVector(function_ref<InFlightDiagnostic()> emitError, 
   if (failed(verifyElement(emitError, what.str() + " values", element)) ||
       failed(verifyLayout(emitError, layout)))
     return failure();
+  if (isScaleLayout(layout.kind))
+    return emitError() << what << " values in layout " << stringifyFragLayout(layout.kind)
+                       << ", in which scales of blocks lie alone; use another";
   PieceMap piece = pieceOf(layout);
   bool isRows = std::is_same_v<Vector, RowsType>;
   int64_t unit = isRows ? piece.rows : piece.columns;

@@ -47,7 +47,12 @@ def Tile_Frag : Tile_Type<"Frag", "frag"> {
 
     A lane holds 16 bytes of each block of an operand: of elements of 16 bits the block is 16 deep, of 8 bits 32. What
     else lies in such a layout says for which operand: `!tile.frag<64x32xf32, lhs bits(8)>` is an f32 beside each
-    element of a `!tile.frag<64x32xi8, lhs>`.
+    element of a `!tile.frag<64x32xi8, lhs>`. Operands of f32 say `bits(32)`, too: their block is 8 deep.
+
+    f4E2M1FN, which memory holds in pairs as bytes, exists in `lhs` and `rhs` alone; its block is 64 deep. Scales of
+    blocks, f8E8M0FNU, exist in `lhs_scale` and `rhs_scale` alone: `!tile.frag<128x4xf8E8M0FNU, lhs_scale>` has one
+    number for each row and each 32 of the depth of a `!tile.frag<128x128xf8E4M3FN, lhs>`, and
+    `!tile.frag<4x64xf8E8M0FNU, rhs_scale>` one for each 32 of the depth and each column.
 
     *Memory rows and columns.* A product of the matrix unit holds what is stored transposed: column
     c of an `acc` fragment is a row of memory, row d a column. Whatever speaks of rows and columns of
@@ -58,7 +63,8 @@ def Tile_Frag : Tile_Type<"Frag", "frag"> {
     | --- | --- | --- |
     | `acc`, `rhs`, `rhs_acc` | column | row |
     | `lhs`, `lines` | row | column |
-    | `lhs_acc` (transposed when read) | column | row |
+    | `lhs_acc` (transposed when read), `lhs_scale` | column | row |
+    | `rhs_scale` | row | column |
 
     `lhs_acc(8)` has the rows of the operand in an order (bits 2 and 3 of their numbers change places) by which a
     lane of the product's accumulator, which is `acc(8)`, holds eight memory columns side by side, and not four:
@@ -88,11 +94,11 @@ def Tile_Frag : Tile_Type<"Frag", "frag"> {
     int64_t getDepth() const { return getShape()[isLeft() ? 1 : 0]; }
     int64_t getWidth() const { return getShape()[isLeft() ? 0 : 1]; }
     bool isLeft() const {
-      return getLayout() == FragLayout::Lhs || getLayout() == FragLayout::LhsAcc;
+      return getLayout() == FragLayout::Lhs || getLayout() == FragLayout::LhsAcc || getLayout() == FragLayout::LhsScale;
     }
     /// Whether the fragment's rows are memory's.
     bool isInMemoryOrder() const {
-      return getLayout() == FragLayout::Lhs || getLayout() == FragLayout::Lines;
+      return getLayout() == FragLayout::Lhs || getLayout() == FragLayout::Lines || getLayout() == FragLayout::RhsScale;
     }
     int64_t getMemoryRows() const { return getShape()[isInMemoryOrder() ? 0 : 1]; }
     int64_t getMemoryColumns() const { return getShape()[isInMemoryOrder() ? 1 : 0]; }
@@ -106,6 +112,10 @@ def Tile_Frag : Tile_Type<"Frag", "frag"> {
     bool isOfProduct() const;
     /// The same of f32, bf16 and f16 alone.
     bool isOfMatrixUnit() const;
+    /// Whether its elements are numbers with addresses of their own, which maps and reductions take.
+    bool isOfNumbers() const;
+    /// Whether it has scales of blocks.
+    bool isOfScales() const;
     /// `layout` with the run and lanes that are left out in text.
     static RegisterLayout defaultLayout(FragLayout layout, ::llvm::ArrayRef<int64_t> shape,
                                         ::mlir::Type elementType, int64_t run = 0);
@@ -153,16 +163,23 @@ def Tile_Columns : Tile_Type<"Columns", "columns"> {
 /// Operands and accumulators of the matrix unit.
 def Tile_ProductFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfProduct()">]>,
-    "a fragment of the matrix unit, f32 or i32 in layout acc or bf16, f16, i8 or a float of 8 bits in operands",
+    "a fragment of the matrix unit, f32 or i32 in layout acc or bf16, f16, f32, i8 or a float of 8 or 4 bits in operands",
     "::hocket::tile::FragType">;
-/// What the matrix unit and the ops made for attention take: f32 in `acc`, 16 bits in operands.
 def Tile_FloatFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfProduct()">,
          CPred<"::llvm::isa<::mlir::FloatType>(::llvm::cast<::hocket::tile::FragType>($_self).getElementType())">]>,
     "fragment of floats of the matrix unit", "::hocket::tile::FragType">;
+/// What has an element for each number: neither scales nor packed pairs.
+def Tile_NumberFrag : Type<
+    And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfNumbers()">]>,
+    "a fragment of numbers of 8 bits and more", "::hocket::tile::FragType">;
+def Tile_ScaleFrag : Type<
+    And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfScales()">]>,
+    "a fragment of scales, f8E8M0FNU in lhs_scale or rhs_scale", "::hocket::tile::FragType">;
+/// What the matrix unit and the ops made for attention take: f32 in `acc`, 16 bits and f32 in operands.
 def Tile_MatrixFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfMatrixUnit()">]>,
-    "a fragment of the matrix unit, f32 in layout acc or bf16 and f16 in operands",
+    "a fragment of the matrix unit, f32 in layout acc or bf16, f16 and f32 in operands",
     "::hocket::tile::FragType">;
 def Tile_LaneRows : Type<
     And<[Tile_Rows.predicate, CPred<"::llvm::cast<::hocket::tile::RowsType>($_self).isOfMatrixUnit()">]>,

@@ -110,7 +110,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [NamedResults, Pure]> {
     }
     ```
   }];
-  let arguments = (ins Tile_Reduction:$kind, AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns]>:$source,
+  let arguments = (ins Tile_Reduction:$kind, AnyTypeOf<[Tile_NumberFrag, Tile_Rows, Tile_Columns]>:$source,
       Tile_Dimension:$over);
   let results = (outs Tile_Mappable:$result);
   let assemblyFormat = "$kind $source `over` $over attr-dict `:` type($source) `->` type($result)";
@@ -205,9 +205,9 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [NamedResults, Pure, Tile_L
     }
     ```
   }];
-  let arguments = (ins AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns]>:$source,
+  let arguments = (ins AnyTypeOf<[Tile_NumberFrag, Tile_Rows, Tile_Columns]>:$source,
       OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<I64Attr>:$wave_bytes, UnitAttr:$shared);
-  let results = (outs AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns]>:$result);
+  let results = (outs AnyTypeOf<[Tile_NumberFrag, Tile_Rows, Tile_Columns]>:$result);
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source), [{
     build($_builder, $_state, result, source, ::mlir::IntegerAttr(), ::mlir::IntegerAttr(), /*shared=*/false);
   }]>];
@@ -243,8 +243,8 @@ def Tile_RelabelOp : Tile_Op<"relabel", [NamedResults, Pure]> {
     }
     ```
   }];
-  let arguments = (ins Tile_Frag:$source);
-  let results = (outs Tile_Frag:$result);
+  let arguments = (ins Tile_NumberFrag:$source);
+  let results = (outs Tile_NumberFrag:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }

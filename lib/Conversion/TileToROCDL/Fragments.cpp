@@ -40,6 +40,8 @@ struct FillPattern : TilePattern<tile::FillOp> {
     if (isa<FloatType>(stored))
       return FloatAttr::get(stored, value.convertToDouble());
     uint64_t bits = encode(*asElementType(element), value.convertToDouble(), Overflow::Saturate);
+    for (unsigned first = bitsOf(element); first < bitsOf(stored); first += bitsOf(element))
+      bits |= bits << first; // all elements of a byte
     return IntegerAttr::get(stored, APInt(bitsOf(stored), bits, /*isSigned=*/false, /*implicitTrunc=*/true));
   }
 };
@@ -189,7 +191,9 @@ struct PackPattern : TilePattern<tile::PackOp> {
     VectorType type = operandType(op.getResult().getType());
     for (Value block : adaptor.getSource())
       for (int64_t first = 0; first != kAccRegisters; first += type.getNumElements())
-        results.push_back(isSmallFloat(op.getResult().getType().getElementType())
+        results.push_back(type.getElementType().isF32()
+                              ? Value(vector::ExtractStridedSliceOp::create(emit, block, first, type.getNumElements(), 1))
+                          : isSmallFloat(op.getResult().getType().getElementType())
                               ? smallOperand(emit, op.getResult().getType(), block, first)
                               : operand(emit, type, state.of(op).arch->features.bf16Conversion, block, first));
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});

@@ -37,7 +37,7 @@ static LogicalResult convertRing(tile::RingType type, SmallVectorImpl<Type> &typ
 /// One vector for each piece (Tile/IR/FragmentMap.h).
 static LogicalResult convertFrag(tile::FragType type, SmallVectorImpl<Type> &types) {
   tile::FragmentMap map(type);
-  types.append(map.count(), VectorType::get({map.piece.registers}, storedType(type.getElementType())));
+  types.append(map.count(), storedVector(map.piece.registers, type.getElementType()));
   return success();
 }
 

@@ -142,14 +142,21 @@ void populateStashPatterns(const mlir::TypeConverter &converter, mlir::RewritePa
 /// Steps along the depth of an operand, which run fastest among its vectors.
 inline int64_t depthSteps(tile::FragType frag) { return frag.getDepth() / frag.getDepthStep(); }
 
-/// What lanes hold for elements of `type`: the same, or, for floats of 8 bits, integers (SmallFloats.h).
+/// What lanes hold for elements of `type`: the same, or, for floats of 8 bits and less, bytes (SmallFloats.h).
 inline mlir::Type storedType(mlir::Type type) {
-  return tile::isSmallFloat(type) ? mlir::Type(mlir::IntegerType::get(type.getContext(), bitsOf(type))) : type;
+  bool isSmall = tile::isSmallFloat(type) || tile::isPacked(type) || tile::isBlockScale(type);
+  return isSmall ? mlir::Type(mlir::IntegerType::get(type.getContext(), 8)) : type;
+}
+
+/// `elements` of `type` in a lane; those of which a byte has several as their bytes.
+inline mlir::VectorType storedVector(int64_t elements, mlir::Type type) {
+  mlir::Type stored = storedType(type);
+  return mlir::VectorType::get({elements * bitsOf(type) / bitsOf(stored)}, stored);
 }
 
 /// One operand of `frag` in a lane.
 inline mlir::VectorType operandType(tile::FragType frag) {
-  return mlir::VectorType::get({frag.getOperandElements()}, storedType(frag.getElementType()));
+  return storedVector(frag.getOperandElements(), frag.getElementType());
 }
 
 /// A failed layout computation is the op's error, in the layout library's words.

@@ -420,6 +420,21 @@ Value readHalfTransposed(Emitter &emit, const LoweringState &state, VectorType t
   return LLVM::BitcastOp::create(emit, type, read);
 }
 
+/// Operands of 32 bits: an element a read.
+SmallVector<Value> readElements(Emitter &emit, const LoweringState &state, tile::FragType frag, const TileReads &reads) {
+  VectorType operand = operandType(frag), one = VectorType::get({1}, operand.getElementType());
+  SmallVector<Value> elements, results;
+  for (const SmallVector<uint32_t> &immediates : reads.immediates)
+    for (uint32_t immediate : immediates) {
+      elements.push_back(emit.element(readPart(emit, state, one, reads, immediate), 0));
+      if (static_cast<int64_t>(elements.size()) != operand.getNumElements())
+        continue;
+      results.push_back(vector::FromElementsOp::create(emit, operand, elements));
+      elements.clear();
+    }
+  return results;
+}
+
 struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::ReadTransposedOp op, OneToNOpAdaptor adaptor,
@@ -437,6 +452,11 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
                   adaptor.getSlot().front(), state.of(op), use->access);
     if (failed(reads))
       return failure();
+    if (use->instruction == LdsInstruction::ReadB32) {
+      SmallVector<Value> operands = readElements(emit, state, frag, *reads);
+      rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{operands});
+      return success();
+    }
     SmallVector<Value> halves, results;
     // Panels lie along the fragment's width, which is its outermost dimension.
     if (use->instruction == LdsInstruction::ReadB128) {

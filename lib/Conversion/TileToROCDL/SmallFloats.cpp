@@ -25,11 +25,13 @@ static Value widenHalf(Emitter &emit, Value word, bool index, Type from) {
   return emit.intrinsic("llvm.amdgcn.cvt.pk.f32." + nameOf(from), pair, ValueRange{word, flag(emit, index)});
 }
 
-/// Two f32s in the lower half of a word, of which the upper one is anything.
-static Value narrowPair(Emitter &emit, Value low, Value high, Type to) {
-  Value anything = LLVM::UndefOp::create(emit, emit.getI32Type());
+/// Two f32s in the lower half of a word, of which the upper one is anything; or in the upper half of `word`.
+static Value narrowPair(Emitter &emit, Value first, Value second, Type to, Value word = Value()) {
+  bool isUpper = word != nullptr;
+  if (!isUpper)
+    word = LLVM::UndefOp::create(emit, emit.getI32Type());
   return emit.intrinsic("llvm.amdgcn.cvt.pk." + nameOf(to) + ".f32", emit.getI32Type(),
-                        ValueRange{low, high, anything, flag(emit, false)});
+                        ValueRange{first, second, word, flag(emit, isUpper)});
 }
 
 static Value joined(Emitter &emit, ArrayRef<Value> pairs) {
@@ -108,13 +110,14 @@ Value hocket::lowering::narrowSmall(Emitter &emit, Value value, Type to) {
     }
     return all;
   }
-  // Both halves of a word in registers of their own: two conversions in a row that write one register's halves would not
-  // see each other's (docs/Hardware.md 3).
-  constexpr int64_t lowHalves = 0x05040100;
+  // Lower halves of all words first: a conversion does not see what the one before it wrote to the other half of its
+  // register (docs/Hardware.md 3). Where LLVM puts the two side by side, the padding of hazards parts them again.
   SmallVector<Value> words;
-  for (int64_t i = 0; i != count; i += kWordElements) {
-    Value low = narrowPair(emit, number(i), number(i + 1), to), high = narrowPair(emit, number(i + 2), number(i + 3), to);
-    words.push_back(emit.intrinsic("llvm.amdgcn.perm", emit.getI32Type(), ValueRange{high, low, emit.i32(lowHalves)}));
+  for (int64_t i = 0; i != count; i += kWordElements)
+    words.push_back(narrowPair(emit, number(i), number(i + 1), to));
+  for (auto [i, word] : llvm::enumerate(words)) {
+    int64_t first = static_cast<int64_t>(i) * kWordElements + kHalfElements;
+    word = narrowPair(emit, number(first), number(first + 1), to, word);
   }
   auto wordsType = VectorType::get({static_cast<int64_t>(words.size())}, emit.getI32Type());
   return LLVM::BitcastOp::create(emit, result, vector::FromElementsOp::create(emit, wordsType, words));

@@ -103,7 +103,7 @@ struct RowSumPattern : TilePattern<tile::RowSumOp> {
   LogicalResult matchAndRewrite(tile::RowSumOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    bool packed = op.getSource().getType().getLayout() == tile::FragLayout::RhsAcc;
+    bool packed = !op.getSource().getType().getElementType().isF32();
     Value init = adaptor.getInit().front();
     Type element = op.getSource().getType().getElementType();
     bool hasDot = state.of(op).arch->features.bf16Dot || !element.isBF16();

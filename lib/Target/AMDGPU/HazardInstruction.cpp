@@ -94,6 +94,26 @@ static bool writesPart(const Instruction &instruction, const Disassembler &disas
   return instruction.inst.getOperand(1).getImm() & destinationHigh;
 }
 
+/// "[0,0,1]", "" for the first part, of conversions of floats to fewer than 16 bits; docs/Hardware.md 3.
+static std::optional<std::string> convertedPart(const Instruction &instruction, const Disassembler &disassembler,
+                                                const OpcodeName &name) {
+  const llvm::StringRef base = name.base;
+  const auto converts = [&](llvm::StringRef prefix) {
+    return llvm::any_of(std::initializer_list<llvm::StringRef>{"FP8_", "BF8_", "FP4_"}, [&](llvm::StringRef to) {
+      llvm::StringRef rest = base;
+      return rest.consume_front(prefix) && rest.starts_with(to);
+    });
+  };
+  // One register, in parts: those of 32 numbers write whole ones.
+  const bool inParts = llvm::any_of(std::initializer_list<llvm::StringRef>{"V_CVT_PK_", "V_CVT_SR_", "V_CVT_SCALEF32_PK_",
+                                                                           "V_CVT_SCALEF32_SR_", "V_CVT_SCALEF32_SR_PK_"},
+                                    converts);
+  if (!inParts)
+    return std::nullopt;
+  const std::string text = disassembler.text(instruction);
+  return llvm::StringRef(text).split("op_sel:").second.split(' ').first.str();
+}
+
 /// Of a buffer access: the scalar offset is the one 32-bit scalar register.
 static bool hasScalarOffset(const Instruction &instruction, const llvm::MCRegisterInfo &registers) {
   return llvm::any_of(instruction.inst, [&](const llvm::MCOperand &operand) {
@@ -117,6 +137,8 @@ HazardInstruction reduceForHazards(const Instruction &instruction, const Disasse
   result.dpp = name.encoding == Encoding::Dpp;
   if (result.vectorAlu)
     result.partialWrite = writesPart(instruction, disassembler, name);
+  if (result.vectorAlu)
+    result.convertedPart = convertedPart(instruction, disassembler, name);
   if (result.isMfma())
     fillMfma(instruction, disassembler, result);
   if (result.isDot())

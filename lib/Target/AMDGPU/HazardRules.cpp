@@ -23,6 +23,7 @@ public:
   void checkMfmaToOther();
   void checkDotResult();
   void checkVectorResult();
+  void checkConvertedParts();
   void checkScalarResult();
   void checkExecResult();
   void checkOther();
@@ -175,6 +176,13 @@ void Pair::checkVectorResult() {
             HazardSeverity::Padded);
 }
 
+void Pair::checkConvertedParts() {
+  if (!producer.convertedPart || !consumer.convertedPart || producer.convertedPart == consumer.convertedPart)
+    return;
+  if (producer.writes.front() == consumer.writes.front())
+    require(table.conversionToOtherPart, "conversion into another part of a register that the one before converts into");
+}
+
 void Pair::checkScalarResult() {
   if (!producer.vectorAlu || !readsResult([this](llvm::MCRegister reg) { return isScalar(reg); }))
     return;
@@ -251,6 +259,7 @@ HazardRequirement brokenRule(const HazardInstruction &producer, const HazardInst
   pair.checkMfmaToOther();
   pair.checkDotResult();
   pair.checkVectorResult();
+  pair.checkConvertedParts();
   pair.checkScalarResult();
   pair.checkExecResult();
   pair.checkOther();

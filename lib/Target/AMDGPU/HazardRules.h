@@ -28,6 +28,8 @@ struct HazardInstruction {
   bool vectorAlu = false; ///< VALU that is no MFMA
   bool dpp = false;
   bool partialWrite = false;     ///< writes half a register and keeps the other half
+  /// Of a conversion that writes a half or byte of a register: which, as the assembler writes it.
+  std::optional<std::string> convertedPart;
   bool immediateOffset = false;  ///< of a buffer access: soffset is no register
   unsigned hardwareRegister = 0; ///< of s_setreg and s_getreg
 

@@ -132,6 +132,7 @@ struct HazardTable {
   unsigned wideStoreToOverwrite = 0; ///< store of three or four dwords -> VALU overwrites its data
   unsigned wideStoreScalarOffsetToOverwrite = 0; ///< the same with soffset in a register
   unsigned partialWriteToValu = 0; ///< write of half a register (op_sel) -> VALU reads it
+  unsigned conversionToOtherPart = 0; ///< conversion to a half or byte of a register -> one to another part of it
 
   /// The row for an MFMA of `passes` passes, if there is one.
   const MfmaHazard *forPasses(unsigned passes) const;

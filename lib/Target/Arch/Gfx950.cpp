@@ -85,6 +85,7 @@ static HazardTable hazardTable() {
   table.wideStoreToOverwrite = 2;
   table.wideStoreScalarOffsetToOverwrite = 1; // missed by LLVM 22; PR #197267
   table.partialWriteToValu = 1;
+  table.conversionToOtherPart = 1; // 3 ISA D; missed by LLVM 22
   return table;
 }
 

@@ -141,3 +141,16 @@ tile.kernel @other_bf8() target("gfx950") waves(1) {
   // expected-error @below {{has numbers of 'f8E5M2FNUZ', which gfx950 does not have; use f8E5M2, the nearest that it has}}
   %x = tile.fill 1.0 : !tile.frag<32x32xf8E5M2FNUZ, lhs>
 }
+
+// -----
+
+tile.kernel @no_scales() target("gfx942") waves(1) {
+  %x = tile.fill 1.0 : !tile.frag<32x64xf8E4M3FNUZ, lhs>
+  %y = tile.fill 1.0 : !tile.frag<64x32xf8E4M3FNUZ, rhs>
+  %of_x = tile.fill 1.0 : !tile.frag<32x2xf8E8M0FNU, lhs_scale>
+  %of_y = tile.fill 1.0 : !tile.frag<2x32xf8E8M0FNU, rhs_scale>
+  %acc = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{needs a matrix instruction of 32x32 with scales for 'f8E4M3FNUZ', which gfx942 does not have; it multiplies nothing with scales}}
+  // expected-error @below {{failed to legalize operation 'tile.mma'}}
+  %s = tile.mma %x, %y, %acc scales(%of_x, %of_y) : <32x64xf8E4M3FNUZ, lhs>, <64x32xf8E4M3FNUZ, rhs>, <32x32xf32, acc>, !tile.frag<32x2xf8E8M0FNU, lhs_scale>, !tile.frag<2x32xf8E8M0FNU, rhs_scale>
+}

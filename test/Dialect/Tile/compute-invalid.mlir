@@ -145,7 +145,7 @@ tile.kernel @mma_elements() target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<64x128xbf16, lhs>
   %1 = tile.fill 0.0 : !tile.frag<128x32xf16, rhs>
   %2 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
-  // expected-error @below {{multiplies 'bf16' by 'f16', expected the same type, or two floats of 8 bits; convert one of them in a 'tile.map'}}
+  // expected-error @below {{multiplies 'bf16' by 'f16', expected the same type, or two floats of 8 or 4 bits; convert one of them in a 'tile.map'}}
   %3 = tile.mma %0, %1, %2 : !tile.frag<64x128xbf16, lhs>, !tile.frag<128x32xf16, rhs>, !tile.frag<64x32xf32, acc>
 }
 
@@ -302,7 +302,7 @@ tile.kernel @normalize_columns() target("gfx950") waves(1) {
 // What is made for the matrix unit and for attention takes what the matrix unit has.
 tile.kernel @rounded_scores() target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, acc>
-  // expected-error @below {{operand #0 must be a fragment of the matrix unit, f32 in layout acc or bf16 and f16 in operands}}
+  // expected-error @below {{operand #0 must be a fragment of the matrix unit, f32 in layout acc or bf16, f16 and f32 in operands}}
   %1 = tile.exp2 %0 : !tile.frag<32x32xbf16, acc>
 }
 
@@ -335,7 +335,7 @@ tile.kernel @mma_integers() target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<32x32xi8, lhs>
   %1 = tile.fill 0.0 : !tile.frag<32x32xf8E4M3FN, rhs>
   %2 = tile.fill 0.0 : !tile.frag<32x32xi32, acc>
-  // expected-error @below {{multiplies 'i8' by 'f8E4M3FN', expected the same type, or two floats of 8 bits; convert one of them in a 'tile.map'}}
+  // expected-error @below {{multiplies 'i8' by 'f8E4M3FN', expected the same type, or two floats of 8 or 4 bits; convert one of them in a 'tile.map'}}
   %3 = tile.mma %0, %1, %2 : !tile.frag<32x32xi8, lhs>, !tile.frag<32x32xf8E4M3FN, rhs>, !tile.frag<32x32xi32, acc>
 }
 
@@ -374,4 +374,61 @@ tile.kernel @reduce_small() target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<32x32xf8E5M2, acc>
   // expected-error @below {{reduces 'f8E5M2' to 'f8E5M2', expected no floats of 8 bits; widen them by 'arith.extf' in a 'tile.map'}}
   %1 = tile.reduce max %0 over columns : !tile.frag<32x32xf8E5M2, acc> -> !tile.rows<32xf8E5M2>
+}
+
+// -----
+
+tile.kernel @one_scale() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x64xf8E4M3FN, lhs>
+  %1 = tile.fill 0.0 : !tile.frag<64x32xf8E4M3FN, rhs>
+  %2 = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  %3 = tile.fill 1.0 : !tile.frag<32x2xf8E8M0FNU, lhs_scale>
+  // expected-error @below {{has 1 scales, expected those of lhs and of rhs, or none}}
+  %4 = tile.mma %0, %1, %2 scales(%3) : <32x64xf8E4M3FN, lhs>, <64x32xf8E4M3FN, rhs>, <32x32xf32, acc>, !tile.frag<32x2xf8E8M0FNU, lhs_scale>
+}
+
+// -----
+
+tile.kernel @scales_of_bf16() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x64xbf16, lhs>
+  %1 = tile.fill 0.0 : !tile.frag<64x32xbf16, rhs>
+  %2 = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  %3 = tile.fill 1.0 : !tile.frag<32x2xf8E8M0FNU, lhs_scale>
+  %4 = tile.fill 1.0 : !tile.frag<2x32xf8E8M0FNU, rhs_scale>
+  // expected-error @below {{scales '!tile.frag<32x64xbf16, lhs>', expected floats of 8 or 4 bits; multiply others in a 'tile.map'}}
+  %5 = tile.mma %0, %1, %2 scales(%3, %4) : <32x64xbf16, lhs>, <64x32xbf16, rhs>, <32x32xf32, acc>, !tile.frag<32x2xf8E8M0FNU, lhs_scale>, !tile.frag<2x32xf8E8M0FNU, rhs_scale>
+}
+
+// -----
+
+tile.kernel @scales_of_half() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xf8E4M3FN, lhs>
+  %1 = tile.fill 0.0 : !tile.frag<32x32xf8E4M3FN, rhs>
+  %2 = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  %3 = tile.fill 1.0 : !tile.frag<32x2xf8E8M0FNU, lhs_scale>
+  %4 = tile.fill 1.0 : !tile.frag<2x32xf8E8M0FNU, rhs_scale>
+  // expected-error @below {{scales a depth of 32, expected a multiple of 64}}
+  %5 = tile.mma %0, %1, %2 scales(%3, %4) : <32x32xf8E4M3FN, lhs>, <32x32xf8E4M3FN, rhs>, <32x32xf32, acc>, !tile.frag<32x2xf8E8M0FNU, lhs_scale>, !tile.frag<2x32xf8E8M0FNU, rhs_scale>
+}
+
+// -----
+
+tile.kernel @scales_of_other_shape() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x128xf8E4M3FN, lhs>
+  %1 = tile.fill 0.0 : !tile.frag<128x32xf8E4M3FN, rhs>
+  %2 = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  %3 = tile.fill 1.0 : !tile.frag<32x4xf8E8M0FNU, lhs_scale>
+  %4 = tile.fill 1.0 : !tile.frag<2x32xf8E8M0FNU, rhs_scale>
+  // expected-error @below {{has scales '!tile.frag<2x32xf8E8M0FNU, rhs_scale>' of rhs, expected 4x32 in layout rhs_scale, one for each 32 of the depth}}
+  %5 = tile.mma %0, %1, %2 scales(%3, %4) : <32x128xf8E4M3FN, lhs>, <128x32xf8E4M3FN, rhs>, <32x32xf32, acc>, !tile.frag<32x4xf8E8M0FNU, lhs_scale>, !tile.frag<2x32xf8E8M0FNU, rhs_scale>
+}
+
+// -----
+
+tile.kernel @map_of_packed() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x64xf4E2M1FN, lhs>
+  // expected-error @below {{must be variadic of a fragment, row values, column values or a number (f32, i32, bf16, f16, i8), but got '!tile.frag<32x64xf4E2M1FN, lhs>'}}
+  %1 = tile.map(%x = %0 : !tile.frag<32x64xf4E2M1FN, lhs>) -> !tile.frag<32x64xf4E2M1FN, lhs> {
+    tile.yield %x : f4E2M1FN
+  }
 }

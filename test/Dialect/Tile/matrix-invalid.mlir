@@ -203,3 +203,11 @@ tile.kernel @k(%a: !tile.view<?x?xf32>, %n: i32) target("gfx950") waves(8) {
   // expected-error @below {{stores to '!tile.view<?x?xf32>', expected a view of bf16, f16 or a float of 8 bits}}
   tile.store_block %x, %a[%n, %n] : !tile.frag<64x64xf32, acc>, !tile.view<?x?xf32>
 }
+
+// -----
+
+tile.kernel @packed_of_bf16(%a: !tile.view<?x?xbf16>, %t: i32) target("gfx950") waves(1) {
+  %ring = tile.ring %a[%t] by_columns : !tile.view<?x?xbf16> -> !tile.ring<64x64xbf16>
+  // expected-error @below {{reads '!tile.frag<64x128xf4E2M1FN, lhs>' from '!tile.ring<64x64xbf16>' by 1 wave, expected a ring of i8 of 64 rows and 64 columns, each of which holds 2 elements}}
+  %x = tile.read %ring[%t] : !tile.ring<64x64xbf16> -> !tile.frag<64x128xf4E2M1FN, lhs>
+}

@@ -269,3 +269,17 @@ tile.kernel @leaves_no_loads(%k: !tile.view<?x?x?x128xbf16>) target("gfx950") wa
   // expected-error @below {{leaves 0 loads in flight, expected one or more}}
   tile.await fetches loads(0)
 }
+
+// -----
+
+tile.kernel @scales_as_floats(%s: !tile.view<?x?xf8E8M0FNU>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{loads 'f32' from a view of 'f8E8M0FNU', expected the view's element type}}
+  %x = tile.load %s[%n, %n] : !tile.view<?x?xf8E8M0FNU> -> !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @pending_scales(%s: !tile.view<?x?xf8E8M0FNU>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{of which the pieces do not fill registers; load it with 'tile.load'}}
+  %x = tile.begin_load %s[%n, %n] tile(%n) : !tile.view<?x?xf8E8M0FNU> -> !tile.pending<!tile.frag<32x2xf8E8M0FNU, lhs_scale>>
+}

@@ -31,8 +31,8 @@
 
 // -----
 
-// expected-error @below {{ring of 'f32', expected bf16, f16, i8, f8E4M3FN, f8E5M2, f8E4M3FNUZ or f8E5M2FNUZ elements}}
-"some.op"() {type = !tile.ring<64x128xf32>} : () -> ()
+// expected-error @below {{ring of 'i32', expected bf16, f16, i8, f8E4M3FN, f8E5M2, f8E4M3FNUZ, f8E5M2FNUZ or f32 elements}}
+"some.op"() {type = !tile.ring<64x128xi32>} : () -> ()
 
 // -----
 
@@ -67,7 +67,7 @@
 
 // -----
 
-// expected-error @below {{unknown fragment layout 'rowmajor', expected lhs, rhs, acc, lhs_acc, rhs_acc or lines}}
+// expected-error @below {{unknown fragment layout 'rowmajor', expected lhs, rhs, acc, lhs_acc, rhs_acc, lines, lhs_scale or rhs_scale}}
 "some.op"() {type = !tile.frag<32x32xf32, rowmajor>} : () -> ()
 
 // -----
@@ -237,7 +237,7 @@
 
 // -----
 
-// expected-error @below {{layout of operands of 4 bits, expected 8 or 16}}
+// expected-error @below {{layout of operands of 4 bits, expected 8, 16 or 32}}
 "some.op"() {type = !tile.frag<64x32xf32, lhs bits(4)>} : () -> ()
 
 // -----
@@ -249,3 +249,58 @@
 
 // expected-error @below {{fragment of 32x16 in layout lhs, expected multiples of 32x32}}
 "some.op"() {type = !tile.frag<32x16xf32, lhs bits(8)>} : () -> ()
+
+// -----
+
+// expected-error @below {{view of 'f4E2M1FN', which has no addresses of its own; use a view of i8, each of which holds two, and read them by 'tile.read'}}
+"some.op"() {type = !tile.view<?x?xf4E2M1FN>} : () -> ()
+
+// -----
+
+// expected-error @below {{fragment of 'f4E2M1FN' in layout acc, expected lhs or rhs without 'bits'}}
+"some.op"() {type = !tile.frag<64x64xf4E2M1FN, acc>} : () -> ()
+
+// -----
+
+// expected-error @below {{fragment of 'f4E2M1FN' in layout lines, expected lhs or rhs without 'bits'}}
+"some.op"() {type = !tile.frag<64x64xf4E2M1FN, lines>} : () -> ()
+
+// -----
+
+// expected-error @below {{fragment of 'f4E2M1FN' in layout lhs, expected lhs or rhs without 'bits'}}
+"some.op"() {type = !tile.frag<64x64xf4E2M1FN, lhs bits(16)>} : () -> ()
+
+// -----
+
+// expected-error @below {{fragment of 64x32 in layout lhs, expected multiples of 32x64}}
+"some.op"() {type = !tile.frag<64x32xf4E2M1FN, lhs>} : () -> ()
+
+// -----
+
+// expected-error @below {{fragment of 'f8E8M0FNU' in layout lhs, expected lhs_scale or rhs_scale}}
+"some.op"() {type = !tile.frag<64x32xf8E8M0FNU, lhs>} : () -> ()
+
+// -----
+
+// expected-error @below {{fragment of 'f32' in layout lhs_scale, which has scales of blocks, f8E8M0FNU}}
+"some.op"() {type = !tile.frag<64x4xf32, lhs_scale>} : () -> ()
+
+// -----
+
+// expected-error @below {{fragment of 64x3 in layout lhs_scale, expected multiples of 32x2}}
+"some.op"() {type = !tile.frag<64x3xf8E8M0FNU, lhs_scale>} : () -> ()
+
+// -----
+
+// expected-error @below {{layout rhs_scale is the same for operands of all widths, leave bits(8) out}}
+"some.op"() {type = !tile.frag<4x32xf8E8M0FNU, rhs_scale bits(8)>} : () -> ()
+
+// -----
+
+// expected-error @below {{row values in layout lhs_scale, in which scales of blocks lie alone; use another}}
+"some.op"() {type = !tile.rows<64xf32, lhs_scale>} : () -> ()
+
+// -----
+
+// expected-error @below {{row values of 'f8E8M0FNU', expected bf16}}
+"some.op"() {type = !tile.rows<64xf8E8M0FNU>} : () -> ()

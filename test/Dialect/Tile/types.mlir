@@ -53,6 +53,15 @@ tile.kernel @types(%a: !tile.view<?x?x?x128xbf16>, %b: !tile.view<2x?x8x64xf16>,
   %usual = tile.fill 0.0 : !tile.frag<64x32xf32, rhs bits(16)>
   // CHECK: !tile.rows<64xf32, lhs_acc bits(8)>
   %beside_rows = tile.fill 0.0 : !tile.rows<64xf32, lhs_acc bits(8)>
+  // Operands of f32 lie beside nothing, which they must say.
+  // CHECK: !tile.frag<64x32xf32, lhs bits(32)>
+  %words = tile.fill 0.0 : !tile.frag<64x32xf32, lhs bits(32)>
+  // CHECK: !tile.frag<64x128xf4E2M1FN, lhs>
+  %packed = tile.fill 1.5 : !tile.frag<64x128xf4E2M1FN, lhs>
+  // CHECK: !tile.frag<64x4xf8E8M0FNU, lhs_scale>
+  %scales = tile.fill 2.0 : !tile.frag<64x4xf8E8M0FNU, lhs_scale>
+  // CHECK: !tile.frag<4x32xf8E8M0FNU, rhs_scale>
+  %right_scales = tile.fill 0.5 : !tile.frag<4x32xf8E8M0FNU, rhs_scale>
   // The largest fragment: all registers of a wave.
   // CHECK: !tile.frag<256x128xf32, acc>
   %all = tile.fill 0.0 : !tile.frag<256x128xf32, acc>

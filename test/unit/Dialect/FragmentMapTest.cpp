@@ -99,6 +99,29 @@ TEST_F(FragmentMapTest, operandsAreSixteenBytesOfALane) {
   }
 }
 
+/// Lane l has the scale of row l % 32, of the 32 of the depth that its half of the wave stands for; memory has the scales of
+/// a block side by side.
+TEST_F(FragmentMapTest, scalesLieWhereTheInstructionTakesThem) {
+  mlir::Type scale = mlir::Float8E8M0FNUType::get(&context);
+  FragmentMap lhs(FragType::get(&context, {64, 8}, scale, FragLayout::LhsScale));
+  FragmentMap rhs(FragType::get(&context, {8, 64}, scale, FragLayout::RhsScale));
+  ASSERT_EQ(lhs.count(), 8);
+  ASSERT_EQ(rhs.count(), 8);
+  for (const FragmentMap &map : {lhs, rhs})
+    for (int64_t piece = 0; piece != map.count(); ++piece)
+      for (uint64_t lane = 0; lane != 64; ++lane) {
+        EXPECT_EQ(at(map, piece, 0, lane, dims::Row), piece % 4 * 2 + lane / 32);
+        EXPECT_EQ(at(map, piece, 0, lane, dims::Col), piece / 4 * 32 + lane % 32);
+      }
+}
+
+/// An accumulator of f32 is an operand of f32 as it lies, in its own order.
+TEST_F(FragmentMapTest, accumulatorsOfWholeWordsAreOperandsInOrder) {
+  Result<LinearLayout> ordered = accumulatorOrderedOperand(32, 32, 32), plain = mfmaOperandATile(operandShape(32), 32, 32);
+  ASSERT_TRUE(ordered && plain);
+  EXPECT_TRUE(ordered->equivalent(*plain));
+}
+
 /// An accumulator of 8-bit weights is an operand as it lies: slot 16g + 4q + e has row 8q + 4g + e of its 32.
 TEST_F(FragmentMapTest, packedBytesAreAnOperandAsTheyLie) {
   PieceMap piece = pieceOf({FragLayout::LhsAcc, 0, 0, 8});

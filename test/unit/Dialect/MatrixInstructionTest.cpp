@@ -86,7 +86,7 @@ TEST(MatrixInstructionTable, HasTheDeepestOfTheChip) {
     for (ElementType type : {ElementType::BF16, ElementType::F16}) {
       const ArchInfo &arch = **findArch(chip);
       const MfmaShape fragment = tile::operandShape(infoOf(type).bits);
-      const MatrixInstruction *found = findMatrixInstruction(arch, MatrixTypes::of(type), fragment, fragment.k);
+      const MatrixInstruction *found = findMatrixInstruction(arch, MatrixTypes::of(type), fragment, fragment, fragment.k);
       ASSERT_NE(found, nullptr);
       const MfmaInfo *deepest = arch.findMfma(MatrixTypes::of(type), fragment.m, fragment.n);
       EXPECT_EQ(found->shape, deepest->shape);
@@ -96,9 +96,25 @@ TEST(MatrixInstructionTable, HasTheDeepestOfTheChip) {
 
 TEST(MatrixInstructionTable, HasNothingForOtherShapesAndTypes) {
   const ArchInfo &arch = **findArch("gfx950");
-  MatrixTypes bf16 = MatrixTypes::of(ElementType::BF16), f32 = MatrixTypes::of(ElementType::F32);
-  EXPECT_EQ(findMatrixInstruction(arch, bf16, {16, 16, 32, 16}, 32), nullptr);
-  EXPECT_EQ(findMatrixInstruction(arch, f32, tile::operandShape(32), 8), nullptr);
-  EXPECT_EQ(findMatrixInstruction(arch, {ElementType::BF16, ElementType::F16, ElementType::F32}, tile::operandShape(16), 16),
+  MatrixTypes bf16 = MatrixTypes::of(ElementType::BF16);
+  MfmaShape narrow = {16, 16, 32, 16}, ofSixteen = tile::operandShape(16), ofEight = tile::operandShape(8);
+  EXPECT_EQ(findMatrixInstruction(arch, bf16, narrow, narrow, 32), nullptr);
+  EXPECT_EQ(findMatrixInstruction(arch, {ElementType::BF16, ElementType::F16, ElementType::F32}, ofSixteen, ofSixteen, 16),
             nullptr);
+  EXPECT_EQ(findMatrixInstruction(arch, bf16, ofSixteen, ofSixteen, 64, /*scaled=*/true), nullptr);
+  MatrixTypes fp8 = MatrixTypes::of(ElementType::F8E4M3);
+  EXPECT_EQ(findMatrixInstruction(arch, fp8, ofEight, ofEight, 32, /*scaled=*/true), nullptr);
+  EXPECT_NE(findMatrixInstruction(arch, fp8, ofEight, ofEight, 64, /*scaled=*/true), nullptr);
+}
+
+// Of formats of different widths a lane has different elements side by side; where both are whole in the instruction, which
+// sums the same k of both.
+TEST(MatrixInstructionTable, MixesWidthsInWholeInstructionsAlone) {
+  const ArchInfo &arch = **findArch("gfx950");
+  MatrixTypes mixed = {ElementType::F8E4M3, ElementType::F4E2M1, ElementType::F32};
+  MfmaShape ofEight = tile::operandShape(8), ofFour = tile::operandShape(4);
+  const MatrixInstruction *found = findMatrixInstruction(arch, mixed, ofEight, ofFour, 64);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->shape.k % ofEight.k + found->shape.k % ofFour.k, 0u);
+  EXPECT_EQ(findMatrixInstruction(arch, mixed, ofEight, ofFour, 32), nullptr);
 }

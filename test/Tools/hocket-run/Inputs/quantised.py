@@ -4,6 +4,13 @@ quantised.py product TYPE_A[,TYPE_B] M N K [plain]
     writes a.npy, b.npy (bits), a_scale.npy, b_scale.npy, bias.npy and c.npy: bf16 bits of (A B^T + bias) * a_scale *
     b_scale, rounded as a kernel rounds: sums exact, each scale in float32, bf16 at the end. The numbers are such that
     sums are exact in float32. The bias is for i8; with floats it is not added. `plain`: all scales are 1.
+quantised.py mx TYPE_A[,TYPE_B] M N K
+    the same of mx formats, without bias: a_scale.npy and b_scale.npy are ceil(K / 32) x M and ceil(K / 32) x N exponents
+    plus 127. Of fp4, a.npy and b.npy are K / 2 bytes a row, the first number in the lower half.
+quantised.py f32 M N K
+    writes a.npy, b.npy and c.npy: A B^T of floats of 12 and of 2 bits, exact in float32.
+quantised.py two KEYS
+    writes q.npy, 32 x 64, k.npy and v.npy, 1 x KEYS x 1 x 64, and o.npy: (Q K^T) V, exact in float32.
 quantised.py transposed TYPE K
     writes a.npy and b.npy of 1 x K x 1 x 64 and c.npy: B^T A in float32.
 quantised.py rounded TYPE_1 TYPE_2
@@ -16,13 +23,13 @@ import struct
 import sys
 
 # Bits of the exponent and the mantissa, bias.
-FLOATS = {"f8e4m3": (4, 3, 7), "f8e5m2": (5, 2, 15), "f8e4m3fnuz": (4, 3, 8), "f8e5m2fnuz": (5, 2, 16)}
+FLOATS = {"f8e4m3": (4, 3, 7), "f8e5m2": (5, 2, 15), "f8e4m3fnuz": (4, 3, 8), "f8e5m2fnuz": (5, 2, 16), "f4e2m1": (2, 1, 1)}
 
 
 def isNan(kind, bits):
     if kind.endswith("fnuz"):
         return bits == 128
-    return bits & 127 == 127 if kind == "f8e4m3" else bits & 127 > 124
+    return kind != "f4e2m1" and (bits & 127 == 127 if kind == "f8e4m3" else bits & 127 > 124)
 
 
 def decode(kind, bits):
@@ -35,7 +42,7 @@ def decode(kind, bits):
         return -math.inf if bits & 128 else math.inf
     exponent, mantissa = bits >> mantissa_bits & (1 << exponent_bits) - 1, bits & (1 << mantissa_bits) - 1
     value = (mantissa if exponent == 0 else mantissa + (1 << mantissa_bits)) * 2.0 ** (max(exponent, 1) - bias - mantissa_bits)
-    return -value if bits & 128 else value
+    return -value if bits >> exponent_bits + mantissa_bits else value
 
 
 def f32(value):
@@ -58,6 +65,8 @@ def numbers(kind, count, seeded):
     """All of i8; of floats those of 2^-2 to 4, zeros and the smallest ones."""
     if kind == "i8":
         return [seeded.randrange(256) for _ in range(count)]
+    if kind == "f4e2m1":
+        return [seeded.randrange(16) for _ in range(count)]
     _, mantissa_bits, bias = FLOATS[kind]
     normal = [sign << 7 | exponent << mantissa_bits | mantissa for sign in (0, 1) for exponent in range(bias - 2, bias + 2)
               for mantissa in range(1 << mantissa_bits)]
@@ -88,12 +97,68 @@ def product(kinds, m, n, k, plain=""):
     save("c.npy", "<u2", "H", (m, n), c)
 
 
+def block_scales(rows, blocks, seeded):
+    """Exponents of each row for each block: near one another, so that sums are exact, but anywhere."""
+    return [[seeded.randrange(-1, 2) + i * 37 % 61 - 30 for _ in range(blocks)] for i in range(rows)]
+
+
+def mx(kinds, m, n, k):
+    kinds = (kinds.split(",") * 2)[:2]
+    m, n, k, seeded = int(m), int(n), int(k), random.Random(9)
+    blocks, scaled = -(-k // 32), []
+    for name, kind, rows in (("a", kinds[0], m), ("b", kinds[1], n)):
+        bits, scales = numbers(kind, rows * k, seeded), block_scales(rows, blocks, seeded)
+        scaled.append([[decode(kind, bits[i * k + j]) * 2.0 ** scales[i][j // 32] for j in range(k)] for i in range(rows)])
+        if kind == "f4e2m1":
+            save(f"{name}.npy", "|u1", "B", (rows, k // 2), [low | high << 4 for low, high in zip(bits[::2], bits[1::2])])
+        else:
+            save(f"{name}.npy", "|u1", "B", (rows, k), bits)
+        save(f"{name}_scale.npy", "|u1", "B", (blocks, rows), [scales[i][block] + 127 for block in range(blocks) for i in range(rows)])
+    sums = [sum(x * y for x, y in zip(row, column)) for row in scaled[0] for column in scaled[1]]
+    assert all(f32(x) == x for x in sums), "sums are not exact"
+    save("c.npy", "<u2", "H", (m, n), [bf16(x) for x in sums])
+
+
+def wide(count, seeded):
+    return [seeded.randrange(-2047, 2048) / 16 for _ in range(count)]
+
+
+def narrow(count, seeded):
+    return [seeded.choice((-1.0, -0.5, 0.0, 0.5, 1.0)) for _ in range(count)]
+
+
+def single(m, n, k):
+    m, n, k, seeded = int(m), int(n), int(k), random.Random(11)
+    a, b = wide(m * k, seeded), narrow(n * k, seeded)
+    save("a.npy", "<f4", "f", (m, k), a)
+    save("b.npy", "<f4", "f", (n, k), b)
+    save("c.npy", "<f4", "f", (m, n), [sum(x * y for x, y in zip(a[i * k:i * k + k], b[j * k:j * k + k]))
+                                       for i in range(m) for j in range(n)])
+
+
+def two(keys):
+    keys, seeded = int(keys), random.Random(13)
+    q, k, v = narrow(32 * 64, seeded), wide(keys * 64, seeded), narrow(keys * 64, seeded)
+    weights = [[sum(x * y for x, y in zip(q[i * 64:i * 64 + 64], k[j * 64:j * 64 + 64])) for j in range(keys)] for i in range(32)]
+    o = [sum(x * v[j * 64 + column] for j, x in enumerate(row)) for row in weights for column in range(64)]
+    assert all(f32(x) == x for x in o), "sums are not exact"
+    save("q.npy", "<f4", "f", (32, 64), q)
+    save("k.npy", "<f4", "f", (1, keys, 1, 64), k)
+    save("v.npy", "<f4", "f", (1, keys, 1, 64), v)
+    save("o.npy", "<f4", "f", (32, 64), o)
+
+
 def transposed(kind, k):
     k, seeded = int(k), random.Random(3)
-    a, b = numbers(kind, k * 64, seeded), numbers(kind, k * 64, seeded)
-    save("a.npy", "|u1", "B", (1, k, 1, 64), a)
-    save("b.npy", "|u1", "B", (1, k, 1, 64), b)
-    wide_a, wide_b = [decode(kind, x) for x in a], [decode(kind, x) for x in b]
+    if kind == "f32":
+        wide_a, wide_b = wide(k * 64, seeded), narrow(k * 64, seeded)
+        save("a.npy", "<f4", "f", (1, k, 1, 64), wide_a)
+        save("b.npy", "<f4", "f", (1, k, 1, 64), wide_b)
+    else:
+        a, b = numbers(kind, k * 64, seeded), numbers(kind, k * 64, seeded)
+        save("a.npy", "|u1", "B", (1, k, 1, 64), a)
+        save("b.npy", "|u1", "B", (1, k, 1, 64), b)
+        wide_a, wide_b = [decode(kind, x) for x in a], [decode(kind, x) for x in b]
     save("c.npy", "<f4", "f", (64, 64), [sum(x * y for x, y in zip(wide_a[column::64], wide_b[row::64]))
                                          for row in range(64) for column in range(64)])
 
@@ -126,4 +191,4 @@ def nearest(finite, x):
     return bits | (128 if math.copysign(1, x) < 0 else 0)
 
 
-{"product": product, "transposed": transposed, "rounded": rounded}[sys.argv[1]](*sys.argv[2:])
+{"product": product, "mx": mx, "f32": single, "two": two, "transposed": transposed, "rounded": rounded}[sys.argv[1]](*sys.argv[2:])

@@ -160,6 +160,12 @@ INSTANTIATE_TEST_SUITE_P(
              "v_mov_b32_e32 v1, 0", 0},
         Rule{"PartialWrite", "v_cvt_pk_fp8_f32 v0, v1, v2 op_sel:[0,0,1]",
              "v_add_u32_e32 v3, v0, v0", 1},
+        Rule{"OtherHalf", "v_cvt_pk_fp8_f32 v0, v1, v2", "v_cvt_pk_fp8_f32 v0, v3, v4 op_sel:[0,0,1]", 1},
+        Rule{"OtherByte", "v_cvt_scalef32_pk_fp4_f32 v0, v1, v2, v3",
+             "v_cvt_scalef32_pk_fp4_f32 v0, v4, v5, v3 op_sel:[0,0,1,0]", 1},
+        Rule{"LowerHalfAgain", "v_cvt_pk_bf8_f32 v0, v1, v2 op_sel:[0,0,1]", "v_cvt_pk_bf8_f32 v0, v3, v4", 1},
+        Rule{"SameHalf", "v_cvt_pk_fp8_f32 v0, v1, v2", "v_cvt_pk_fp8_f32 v0, v3, v4", 0},
+        Rule{"HalfOfOther", "v_cvt_pk_fp8_f32 v0, v1, v2", "v_cvt_pk_fp8_f32 v5, v3, v4 op_sel:[0,0,1]", 0},
         Rule{"WholeWrite", "v_cvt_pk_fp8_f32 v0, v1, v2", "v_add_u32_e32 v3, v0, v0", 0},
         Rule{"SubDword",
              "v_add_f32_sdwa v0, v1, v2 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:DWORD "
