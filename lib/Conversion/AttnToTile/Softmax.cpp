@@ -83,7 +83,7 @@ SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64
   if (options.exactSum)
     results.push_back(tile::RowSumOp::create(builder, wide, sumsBefore[1]));
   if (drop)
-    results[0] = tile::PackOp::create(builder, packedPart, drop(wide, firstRow));
+    results[0] = drop(packed, firstRow);
   return results;
 }
 

@@ -47,7 +47,7 @@ public:
   /// them. O is divided by the sum of the weights as they are multiplied with V: what rounding does
   /// to them cancels in the quotient, also where one key has nearly all the weight. LSE is the
   /// logarithm of what was not rounded. `drop(weights, firstKey)`, if given, is what V is multiplied with of the
-  /// weights (f32) of some keys, number `firstKey` of the tile and those behind; sums are those of all.
+  /// packed weights of some keys, number `firstKey` of the tile and those behind; sums are those of all.
   using Drop = llvm::function_ref<mlir::Value(mlir::Value weights, int64_t firstKey)>;
   Weights weightSteps(ExpansionBuilder &builder, const Settled &settled, Drop drop) const;
   /// The sum of a row's weights, from what the loop ends with.

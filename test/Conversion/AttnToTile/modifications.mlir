@@ -97,7 +97,7 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 
 // -----
 
-// Weights are summed, then dropped, then packed for the product. What O is divided by is the share that is kept.
+// Weights are packed and summed, then dropped for the product. What O is divided by is the share that is kept.
 // CHECK-LABEL: tile.kernel @dropped
 // CHECK-SAME: %dropout_state: !tile.view<?xi32> {tile.bind = "dropout_state", tile.sizes = ["dropout_words"], tile.strides = []}
 // CHECK-SAME: %dropout_threshold: i32 {tile.bind = "dropout_threshold"}, %dropout_keep: f32
@@ -107,11 +107,11 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 // CHECK: arith.muli %{{.*}}, %[[COUNTERS]] : i64
 // CHECK: tile.step @head
 // CHECK: %[[WEIGHTS:.*]] = tile.exp2
-// CHECK: tile.row_sum
-// CHECK: %[[BYTES:.*]] = tile.random_bytes %{{.*}}, %{{.*}} at_element(%wave_row, %{{.*}}) : <32x32xi8, acc>
-// CHECK: %[[LEFT:.*]] = tile.map(%{{.*}} = %[[WEIGHTS]] : !tile.frag<32x32xf32, acc>, %{{.*}} = %[[BYTES]]
+// CHECK: %[[PACKED:.*]] = tile.pack %[[WEIGHTS]]
+// CHECK: tile.row_sum %[[PACKED]]
+// CHECK: %[[BYTES:.*]] = tile.random_bytes %{{.*}}, %{{.*}} at_element(%wave_row, %{{.*}}) : <32x32xi8, rhs_acc bits(16)>
+// CHECK: tile.map(%{{.*}} = %[[PACKED]] : !tile.frag<32x32xbf16, rhs_acc>, %{{.*}} = %[[BYTES]]
 // CHECK: arith.cmpi ule
-// CHECK: tile.pack %[[LEFT]]
 // CHECK: tile.step @tail
 // CHECK: tile.random_bytes
 // CHECK: %[[SHARE:.*]] = tile.map(%{{.*}} = %{{.*}} : !tile.rows<32xf32>, %{{.*}} = %dropout_keep : f32)
