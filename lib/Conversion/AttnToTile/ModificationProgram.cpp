@@ -65,6 +65,14 @@ bool ModificationProgram::scaleYield(float factor, bool asksOfScores) {
   return asked;
 }
 
+bool ModificationProgram::splitTail() {
+  tail = findScoreTail(*copy, *body, [&](Value value) { return isSameForBlock(value); });
+  findSpans();
+  if (tail)
+    body->getTerminator()->setOperand(0, tail->inner);
+  return tail.has_value();
+}
+
 void ModificationProgram::findSpans() {
   spans.clear(), ofQuery.clear();
   for (BlockArgument argument : body->getArguments())

@@ -37,6 +37,23 @@ Value Softmax::prepareQuery(ExpansionBuilder &builder, Value userScale, function
   return tile::NegateOp::create(builder, load(), negative);
 }
 
+void Softmax::multiplyBy(ExpansionBuilder &builder, Value factor, Value addend) {
+  Value log2e = builder.constant(kScaledUnit);
+  Value inLog2 = arith::MulFOp::create(builder, factor, log2e);
+  scale = arith::MaxNumFOp::create(builder, inLog2, builder.constant(kMinScale));
+  if (addend)
+    moved = arith::MulFOp::create(builder, addend, log2e);
+}
+
+Value Softmax::reference(ExpansionBuilder &builder, ValueRange state) const {
+  if (!moved)
+    return state[0];
+  Value inputs[] = {state[0], moved};
+  return builder.map(state[0].getType(), inputs, [&](ValueRange numbers) -> Value {
+    return arith::AddFOp::create(builder, numbers[0], numbers[1]);
+  });
+}
+
 Value Softmax::perScale(ExpansionBuilder &builder) const {
   return arith::DivFOp::create(builder, builder.constant(std::numbers::log2e_v<float>), scale);
 }
@@ -113,6 +130,6 @@ Value Softmax::logSumExp(ExpansionBuilder &builder, ValueRange state, Value tota
   if (options.exactSum)
     total = tile::UnifyOp::create(builder, state.back());
   if (sink)
-    return logSumWithSink(builder, total, reference(state), sink);
-  return tile::LogSumOp::create(builder, total, reference(state));
+    return logSumWithSink(builder, total, reference(builder, state), sink);
+  return tile::LogSumOp::create(builder, total, reference(builder, state));
 }

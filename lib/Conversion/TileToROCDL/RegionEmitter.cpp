@@ -88,6 +88,29 @@ Value RegionEmitter::convertSmall(Operation *op, ValueRange operands) {
   return isSmallFloat(to) ? narrowSmall(emit, x, to) : convert(x, to);
 }
 
+/// Whether a number of the region is positive, or zero with the sign of positive ones, if it is not NaN.
+static bool isPositive(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto number = dyn_cast<FloatAttr>(constant.getValue());
+    return number && !number.getValue().isNegative();
+  }
+  if (isa<arith::AddFOp>(op))
+    return isPositive(op->getOperand(0)) && isPositive(op->getOperand(1));
+  return isa<math::ExpOp, math::Exp2Op, math::AbsFOp>(op);
+}
+
+/// The square of a reciprocal root of a number that is not negative, which is the reciprocal; null for other ops.
+Value RegionEmitter::squareOfRoot(Operation *op) {
+  auto product = dyn_cast<arith::MulFOp>(op);
+  if (!product || product.getLhs() != product.getRhs() || !product.getType().isF32())
+    return {};
+  auto root = product.getLhs().getDefiningOp<math::RsqrtOp>();
+  return root && isPositive(root.getOperand()) ? reciprocal(emit, valueOf(root.getOperand())) : Value();
+}
+
 /// Two floats of 16 bits, or zero for each whose byte is more than a number: `select(byte <= number, x, 0)`. Both
 /// differences from the number leave their signs in one word, of which one permutation makes a mask, where LLVM compares
 /// and selects each half and puts them together again. Null for other ops.
@@ -124,6 +147,8 @@ Value RegionEmitter::emitOp(Operation *op) {
   Type result = storedType(op->getResult(0).getType());
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return arith::ConstantOp::create(emit, storedConstant(constant));
+  if (Value value = squareOfRoot(op))
+    return value;
   if (Value value = keepByBytes(op))
     return value;
   SmallVector<Value> operands;

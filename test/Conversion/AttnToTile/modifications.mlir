@@ -257,3 +257,50 @@ attn.score_mod @fall(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i3
   attn.yield %result : f32
 }
 tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
+
+// -----
+
+// A product with a positive number and a sum, at the end of what is bounded, are left to the exponentials, LSE and sink.
+// CHECK-LABEL: tile.kernel @tail
+// CHECK: %[[TWICE:.*]] = tile.map(%[[CAP:.*]] = %soft_cap : f32) -> f32
+// CHECK-NEXT: %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
+// CHECK-NEXT: arith.mulf %[[TWO]], %[[CAP]]
+// CHECK: %[[LOG2E:.*]] = arith.constant 1.44269502 : f32
+// CHECK-NEXT: %[[IN_LOG2:.*]] = arith.mulf %[[TWICE]], %[[LOG2E]]
+// CHECK: %[[FACTOR:.*]] = arith.maxnumf %[[IN_LOG2]]
+// CHECK: %[[MOVED:.*]] = arith.mulf %{{.*}}, %[[LOG2E]]
+// CHECK: tile.step @mask
+// CHECK: %[[SHARE:.*]] = math.tanh
+// CHECK-NEXT: tile.yield %[[SHARE]]
+// CHECK: tile.settle {{.*}} scale(%[[FACTOR]])
+// CHECK: tile.exp2 {{.*}} scale(%[[FACTOR]])
+// CHECK: %[[REFERENCE:.*]] = tile.map({{.*}} = %[[MOVED]] : f32)
+// CHECK: tile.log_sum %{{.*}} reference(%[[REFERENCE]])
+attn.forward @tail element_type(bf16) head_dim(64) lse schedule(@s) waves(4) kv_tile(64) score_mod(@cap)
+attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32, %soft_cap: f32) attributes {
+    attn.requires = [["soft_cap > 0", "a positive number"], ["soft_cap <= 1000", "a small number"]]} {
+  %two = arith.constant 2.0 : f32
+  %twice = arith.mulf %two, %soft_cap : f32
+  %share = math.tanh %score : f32
+  %capped = arith.mulf %share, %twice : f32
+  %result = arith.subf %capped, %soft_cap : f32
+  attn.yield %result : f32
+}
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
+
+// -----
+
+// Not where the number may be of any size: a reference that is multiplied is rounded, and weights with it.
+// CHECK-LABEL: tile.kernel @no_tail
+// CHECK: tile.step @mask
+// CHECK: math.tanh
+// CHECK: arith.mulf
+// CHECK: tile.yield
+attn.forward @no_tail element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) score_mod(@cap)
+attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32, %soft_cap: f32) attributes {
+    attn.requires = [["soft_cap > 0", "a positive number"]]} {
+  %share = math.tanh %score : f32
+  %result = arith.mulf %share, %soft_cap : f32
+  attn.yield %result : f32
+}
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }

@@ -219,6 +219,37 @@ tile.kernel @aside(%q: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") wave
 
 // -----
 
+// The square of a reciprocal root is the reciprocal where the number is seen not to be negative.
+// CHECK-LABEL: llvm.func @square_of_root
+// CHECK: llvm.amdgcn.rcp
+// CHECK-NOT: arith.mulf
+// CHECK: llvm.return
+tile.kernel @square_of_root(%x: f32) target("gfx950") waves(1) {
+  %share = tile.map(%s = %x : f32) -> f32 {
+    %one = arith.constant 1.0 : f32
+    %power = math.exp2 %s : f32
+    %sum = arith.addf %power, %one : f32
+    %root = math.rsqrt %sum : f32
+    %square = arith.mulf %root, %root : f32
+    tile.yield %square : f32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: llvm.func @square_of_any_root
+// CHECK-NOT: llvm.amdgcn.rcp
+// CHECK: arith.mulf
+tile.kernel @square_of_any_root(%x: f32) target("gfx950") waves(1) {
+  %share = tile.map(%s = %x : f32) -> f32 {
+    %root = math.rsqrt %s : f32
+    %square = arith.mulf %root, %root : f32
+    tile.yield %square : f32
+  }
+}
+
+// -----
+
 // What bytes keep of packed numbers: a mask for two of them, of the signs of differences.
 // CHECK-LABEL: llvm.func @kept
 // CHECK-NOT: arith.select
