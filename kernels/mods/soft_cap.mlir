@@ -7,7 +7,7 @@
 attn.score_mod @soft_cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32, %soft_cap: f32,
     %rate: f32 {attn.value = "0.0 - 2.8853900817779268 / soft_cap"}) attributes {
     attn.requires = [["soft_cap > 0", "a positive number; without a cap, leave the modification out"],
-                     ["soft_cap <= 33554432", "a cap that scores can reach; without a cap, leave the modification out"]]} {
+                     ["soft_cap <= 2000", "a cap of at most 2000, beyond which f32 loses what scores differ by; without a cap, leave the modification out"]]} {
   %one = arith.constant 1.0 : f32
   %two = arith.constant 2.0 : f32
   %doubled = arith.mulf %score, %rate : f32

@@ -15,8 +15,8 @@
 using namespace mlir;
 using namespace hocket;
 
-/// In size, of factor times inner; times log2 e that is 2^26.
-static constexpr double kLargest = 4.6e7;
+/// In size, of factor times inner, and of the addend: f32 holds their sum to 2e-4, also where they cancel.
+static constexpr double kLargest = 4096;
 /// No value is looked at through more operations.
 static constexpr int64_t kMaxDepth = 64;
 
@@ -170,6 +170,8 @@ std::optional<ScoreTail> hocket::findScoreTail(Operation *op, Block &body, funct
   Bounds factor = boundsOf(tail.factor);
   // Not above: NaN is not below it either.
   if (!factor.isPositive() || !(factor.size() * boundsOf(tail.inner).size() <= kLargest))
+    return std::nullopt;
+  if (tail.addend && !(boundsOf(tail.addend).size() <= kLargest))
     return std::nullopt;
   return tail;
 }

@@ -19,9 +19,9 @@ struct ScoreTail {
 };
 
 /// The tail of `body`, the region of the `attn.score_mod` `op` (or of a copy of it) without branches; new operations stand
-/// before its terminator. None where factor and inner are not known to be so small that their product, in log2 units, is
-/// within the range that all scores have (docs/Accuracy.md): a reference that is multiplied is rounded. `isNumber`: whether
-/// all scores of a head share a value.
+/// before its terminator. None where they are not known to be so small that f32 holds their product and sum within what LSE
+/// may be off (docs/Accuracy.md): a reference that is multiplied is rounded. `isNumber`: whether all scores of a head share
+/// a value.
 std::optional<ScoreTail> findScoreTail(mlir::Operation *op, mlir::Block &body,
                                        llvm::function_ref<bool(mlir::Value)> isNumber);
 

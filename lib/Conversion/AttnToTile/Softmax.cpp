@@ -41,8 +41,14 @@ void Softmax::multiplyBy(ExpansionBuilder &builder, Value factor, Value addend) 
   Value log2e = builder.constant(kScaledUnit);
   Value inLog2 = arith::MulFOp::create(builder, factor, log2e);
   scale = arith::MaxNumFOp::create(builder, inLog2, builder.constant(kMinScale));
-  if (addend)
-    moved = arith::MulFOp::create(builder, addend, log2e);
+  if (!addend)
+    return;
+  // By the share of the factor that it is, so that what rounding does to the factor cancels where the sum does.
+  constexpr float kTiny = 0x1p-64f;
+  Value share = arith::DivFOp::create(builder, addend, factor);
+  Value ofScale = arith::MulFOp::create(builder, scale, share), alone = arith::MulFOp::create(builder, addend, log2e);
+  Value isTiny = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, factor, builder.constant(kTiny));
+  moved = arith::SelectOp::create(builder, isTiny, alone, ofScale);
 }
 
 Value Softmax::reference(ExpansionBuilder &builder, ValueRange state) const {

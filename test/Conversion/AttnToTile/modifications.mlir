@@ -268,10 +268,12 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 // CHECK: %[[LOG2E:.*]] = arith.constant 1.44269502 : f32
 // CHECK-NEXT: %[[IN_LOG2:.*]] = arith.mulf %[[TWICE]], %[[LOG2E]]
 // CHECK: %[[FACTOR:.*]] = arith.maxnumf %[[IN_LOG2]]
-// CHECK: %[[MOVED:.*]] = arith.mulf %{{.*}}, %[[LOG2E]]
+// CHECK: %[[SHARE:.*]] = arith.divf %{{.*}}, %[[TWICE]]
+// CHECK: %[[OF_SCALE:.*]] = arith.mulf %[[FACTOR]], %[[SHARE]]
+// CHECK: %[[MOVED:.*]] = arith.select %{{.*}}, %{{.*}}, %[[OF_SCALE]]
 // CHECK: tile.step @mask
-// CHECK: %[[SHARE:.*]] = math.tanh
-// CHECK-NEXT: tile.yield %[[SHARE]]
+// CHECK: %[[TANH:.*]] = math.tanh
+// CHECK-NEXT: tile.yield %[[TANH]]
 // CHECK: tile.settle {{.*}} scale(%[[FACTOR]])
 // CHECK: tile.exp2 {{.*}} scale(%[[FACTOR]])
 // CHECK: %[[REFERENCE:.*]] = tile.map({{.*}} = %[[MOVED]] : f32)
