@@ -113,6 +113,9 @@ public:
   /// A value that is the same for the whole workgroup, as a number of the kernel.
   mlir::Value number(ExpansionBuilder &builder, mlir::Value value, const ScorePlace &place);
   mlir::Value yielded() const { return body->getTerminator()->getOperand(0); }
+  /// The view that `op` reads, and whether each element is looked up on its own.
+  mlir::Value tensorOf(attn::ReadOp op) const { return arguments.lookup(op.getTensor()); }
+  bool isGathered(attn::ReadOp op) const { return spanOf(op.getResult()) == Span::Both && !readsAhead(op); }
 
 private:
   /// The query; or, where heads are in its place, the head. And the other, which all rows share. Null where rows are

@@ -306,3 +306,27 @@ attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32
   attn.yield %result : f32
 }
 tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
+
+// -----
+
+// Nothing is looked up on tiles that lie beyond a table.
+// CHECK-LABEL: tile.kernel @table
+// CHECK: tile.step @start
+// CHECK: %[[SIZE:.*]] = tile.dim %table, 1
+// CHECK: %[[BEGINS:.*]] = arith.cmpi slt, %{{.*}}, %[[SIZE]]
+// CHECK: %[[ENDS:.*]] = arith.cmpi sge
+// CHECK: %[[FINDS:.*]] = arith.andi %[[BEGINS]], %[[ENDS]]
+// CHECK: scf.if %[[FINDS]]
+// CHECK: tile.gather %table
+// CHECK: else
+// CHECK-NEXT: scf.yield
+attn.forward @table element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) score_mod(@biased)
+attn.score_mod @biased(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %table: tensor<?x?xf32> {attn.sizes = ["heads", "2 * max_distance + 1"]}, %offset: i32) {
+  %place = arith.addi %query, %offset : i32
+  %index = arith.subi %place, %key : i32
+  %bias = attn.read %table[%head, %index] : tensor<?x?xf32> -> f32
+  %result = arith.addf %score, %bias : f32
+  attn.yield %result : f32
+}
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
