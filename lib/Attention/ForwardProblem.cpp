@@ -495,6 +495,8 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"plain_scores", Value::integer(hasPlainScores(problem))},
       {"number_scores", Value::integer(readsNumbersAlone(problem))},
       {"bias", Value::integer(hasBias(problem))},
+      {"score_mods", Value::integer(std::count_if(problem.modifications.begin(), problem.modifications.end(),
+                                                  [](const Modification &of) { return !of.isMask; }))},
       {"block_queries", Value::integer(problem.blocks.any() ? problem.blocks.queries : 0)},
       {"scale", Value::real(problem.effectiveScale())},
       {"in_pages", Value::integer(problem.lists.inPages())},

@@ -61,7 +61,7 @@ ResultRange Dropout::map(ExpansionBuilder &builder, Value weights, Value query, 
                                  /*coordinates=*/false);
   ExpansionBuilder::InsertionGuard guard(builder);
   Block &block = map.getBody().emplaceBlock();
-  for (Type element : {Type(builder.getF32Type()), Type(builder.getI8Type()), Type(builder.getI32Type())})
+  for (Type element : {type.getElementType(), Type(builder.getI8Type()), Type(builder.getI32Type())})
     block.addArgument(element, builder.getLoc());
   builder.setInsertionPointToStart(&block);
   Value byte = arith::ExtUIOp::create(builder, builder.getI32Type(), block.getArgument(1));
@@ -73,7 +73,8 @@ ResultRange Dropout::map(ExpansionBuilder &builder, Value weights, Value query, 
 
 /// `weight` where it is kept, else zero.
 static Value orZero(ExpansionBuilder &builder, Value kept, Value weight) {
-  return arith::SelectOp::create(builder, kept, weight, builder.constant(0.0f));
+  Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(weight.getType()));
+  return arith::SelectOp::create(builder, kept, weight, zero);
 }
 
 Value Dropout::keep(ExpansionBuilder &builder, Value weights, Value row, Value key) const {

@@ -156,6 +156,7 @@ Value ForwardLoop::prepare(WorkPartition &work) {
     Type operand = loop.beside(source->depth, kWaveRows, loop.element.q, loop.element.k, FragLayout::Rhs);
     return withoutPadding(builder, work.load(builder, operand, q), source->headDim);
   });
+  scores.moveTailTo(softmax);
   if (ForwardScores::beginsProducts(op))
     scores.beginProducts(softmax.perScale(builder));
   return visit->count(work, q);
@@ -233,7 +234,7 @@ void ForwardLoop::finish(tile::ForTilesOp tiles, const WorkPartition &work) {
   // Slices do not know it: what combines them adds it.
   if (op.getSink()) {
     ofSink = work.loadOfHeads(builder, frame.argument("sink"));
-    sum = sumWithSink(builder, sum, softmax.reference(state), ofSink);
+    sum = sumWithSink(builder, sum, softmax.reference(builder, state), ofSink);
   }
   // Of all weights; LSE is theirs, too.
   Value means = tile::NormalizeOp::create(builder, tiles.getResult(0), scores.kept(sum));

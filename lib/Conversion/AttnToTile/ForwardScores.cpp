@@ -1,8 +1,6 @@
 // Scores and weights of a forward.
 #include "ForwardScores.h"
 
-#include "Softmax.h"
-
 #include "Tile/IR/MemoryAccess.h"
 
 using namespace mlir;
@@ -39,8 +37,9 @@ ForwardScores::ForwardScores(attn::ForwardOp op, const LoopContext &loop, bool o
     for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
       mods.push_back(std::make_unique<ModificationProgram>(SymbolTable::lookupNearestSymbolFrom(op, symbol),
                                                            loop.scores(), orientationOf(op), ownLengths));
-  // The last makes log2 units of scores, or leaves that to the one before.
-  bool isAsked = !beginsProducts(op);
+  hasTail = !mods.empty() && !beginsProducts(op) && mods.back()->splitTail();
+  // Else the last makes log2 units of scores, or leaves that to the one before.
+  bool isAsked = !beginsProducts(op) && !hasTail;
   for (auto &program : llvm::reverse(mods))
     isAsked = isAsked && program->scaleYield(Softmax::kScaledUnit, /*asksOfScores=*/program != mods.front());
 }
@@ -98,6 +97,11 @@ void ForwardScores::prepare(const WorkPartition &work, Value q, Value keys) {
 
 SmallVector<KeyBounds> ForwardScores::visibleTo(const WorkPartition &work) {
   return masks.visible(loop.builder, place, rowsFrom(work.blockRow, work.blockQueries(loop.builder)));
+}
+
+void ForwardScores::moveTailTo(Softmax &softmax) {
+  if (hasTail)
+    softmax.multiplyBy(loop.builder, mods.back()->tailFactor(loop.builder, place), mods.back()->tailAddend(loop.builder, place));
 }
 
 /// Where the wave's scores of the tile with so many tiles in front of it are.

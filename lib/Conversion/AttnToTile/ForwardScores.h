@@ -4,6 +4,7 @@
 
 #include "Dropout.h"
 #include "Masks.h"
+#include "Softmax.h"
 #include "TileSides.h"
 #include "TileVisit.h"
 #include "WorkPartition.h"
@@ -18,6 +19,8 @@ public:
   static bool beginsProducts(attn::ForwardOp op);
   /// Whether modifications leave scores in log2 units.
   bool areScaled() { return op.getScoreMods().has_value() && !beginsProducts(op); }
+  /// Has `softmax` do what the last modification ends with, in place of the modification. After `prepare`.
+  void moveTailTo(Softmax &softmax);
   /// Whether there is more than `mask`, so that positions count.
   bool areModified() { return op.getDropout() || op.getKeyBlock() || !mods.empty() || masks.any(); }
   /// Whether later rows see more keys, as far as is known, so that their workgroups have more to do.
@@ -71,6 +74,7 @@ private:
   mlir::Value lastQuery, lastKey; ///< that there are
   QueryRange waveRows;
   mlir::Value scale, perScale, noScores;
+  bool hasTail = false; ///< whether the last modification leaves a product and a sum to the softmax
 };
 
 } // namespace hocket

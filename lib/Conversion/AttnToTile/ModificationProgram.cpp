@@ -65,6 +65,14 @@ bool ModificationProgram::scaleYield(float factor, bool asksOfScores) {
   return asked;
 }
 
+bool ModificationProgram::splitTail() {
+  tail = findScoreTail(*copy, *body, [&](Value value) { return isSameForBlock(value); });
+  findSpans();
+  if (tail)
+    body->getTerminator()->setOperand(0, tail->inner);
+  return tail.has_value();
+}
+
 void ModificationProgram::findSpans() {
   spans.clear(), ofQuery.clear();
   for (BlockArgument argument : body->getArguments())
@@ -592,8 +600,9 @@ Value ModificationProgram::modify(ExpansionBuilder &builder, Value scoreValue, V
   return onBothSides(builder, options, place, extent);
 }
 
-bool ModificationProgram::onlyAdds(Operation *op) {
-  Block &body = op->getRegion(0).front();
+/// What `body` adds to the score or subtracts from it, to `added`: all that it does, if the result is true. A product is
+/// null.
+static bool findSummands(Block &body, SmallVectorImpl<Value> &added) {
   Value sum = body.getArgument(0), yielded = body.getTerminator()->getOperand(0);
   if (sum == yielded)
     return false;
@@ -604,16 +613,34 @@ bool ModificationProgram::onlyAdds(Operation *op) {
                 (isa<math::FmaOp>(user) && use.getOperandNumber() == 2));
     if (!adds)
       return false;
+    added.push_back(isa<math::FmaOp>(user) ? Value() : user->getOperand(1 - use.getOperandNumber()));
     sum = user->getResult(0);
   }
   return sum == yielded && sum.hasOneUse();
+}
+
+bool ModificationProgram::onlyAdds(Operation *op) {
+  SmallVector<Value> added;
+  return findSummands(op->getRegion(0).front(), added);
 }
 
 Value ModificationProgram::addTo(ExpansionBuilder &builder, Value sums, bool first, Value factor, const ScorePlace &place,
                                  const TileExtent &extent) {
   MapOptions options;
   options.scores = sums, options.scale = factor, options.adds = true, options.addsFirst = first;
-  return onBothSides(builder, options, place, &extent);
+  SmallVector<Value> added;
+  bool isSum = findSummands(*body, added) && !llvm::is_contained(added, Value());
+  Value mayAdd = isSum ? mayBeFound(builder, *this, added, place, extent) : Value();
+  if (!mayAdd)
+    return onBothSides(builder, options, place, &extent);
+  // Most tiles may lie beyond a table: nothing is looked up there.
+  auto branch = scf::IfOp::create(builder, TypeRange(sums.getType()), mayAdd, /*withElseRegion=*/true);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, onBothSides(builder, options, place, &extent));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, sums);
+  return branch.getResult(0);
 }
 
 Value ModificationProgram::hide(ExpansionBuilder &builder, Value scoreValue, Value predicate, Value condition,

@@ -9,6 +9,7 @@
 #include "ExpansionBuilder.h"
 #include "KernelFrame.h"
 #include "LengthExpression.h"
+#include "ScoreTail.h"
 
 #include "Attn/IR/Attn.h"
 
@@ -63,6 +64,13 @@ public:
   /// Makes it yield `factor` times as much (ScaledYield.h), before anything else is asked of it; returns whether the scores
   /// that it modifies must come times the factor, which they only may with `asksOfScores`.
   bool scaleYield(float factor, bool asksOfScores);
+  /// Takes a product and a sum at the end out of what it yields (ScoreTail.h), before anything else is asked of it; returns
+  /// whether there are any. Their numbers are emitted in front of the loop, after `prepare`; the addend is null for 0.
+  bool splitTail();
+  mlir::Value tailFactor(ExpansionBuilder &builder, const ScorePlace &place) { return number(builder, tail->factor, place); }
+  mlir::Value tailAddend(ExpansionBuilder &builder, const ScorePlace &place) {
+    return tail->addend ? number(builder, tail->addend, place) : mlir::Value();
+  }
   /// Asks for what the region captures. An error where another one asked for something else by the
   /// same name.
   mlir::LogicalResult addArguments(KernelFrame &frame);
@@ -105,6 +113,9 @@ public:
   /// A value that is the same for the whole workgroup, as a number of the kernel.
   mlir::Value number(ExpansionBuilder &builder, mlir::Value value, const ScorePlace &place);
   mlir::Value yielded() const { return body->getTerminator()->getOperand(0); }
+  /// The view that `op` reads, and whether each element is looked up on its own.
+  mlir::Value tensorOf(attn::ReadOp op) const { return arguments.lookup(op.getTensor()); }
+  bool isGathered(attn::ReadOp op) const { return spanOf(op.getResult()) == Span::Both && !readsAhead(op); }
 
 private:
   /// The query; or, where heads are in its place, the head. And the other, which all rows share. Null where rows are
@@ -172,6 +183,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> lines;    ///< views of the rows of what reads along mixed ones
   llvm::DenseMap<mlir::Value, mlir::Value> pending;  ///< of what is read, what has been begun for `pendingTile`
   mlir::Value pendingTile;
+  std::optional<ScoreTail> tail; ///< what was taken out of the yield
 };
 
 /// The mask of keys from `left` before to `right` behind the diagonal that ends at the bottom right; nothing: no

@@ -67,6 +67,29 @@ Value Softmax::prepareQuery(ExpansionBuilder &builder, Value userScale, function
   return tile::NegateOp::create(builder, load(), negative);
 }
 
+void Softmax::multiplyBy(ExpansionBuilder &builder, Value factor, Value addend) {
+  Value log2e = builder.constant(kScaledUnit);
+  Value inLog2 = arith::MulFOp::create(builder, factor, log2e);
+  scale = arith::MaxNumFOp::create(builder, inLog2, builder.constant(kMinScale));
+  if (!addend)
+    return;
+  // By the share of the factor that it is, so that what rounding does to the factor cancels where the sum does.
+  constexpr float kTiny = 0x1p-64f;
+  Value share = arith::DivFOp::create(builder, addend, factor);
+  Value ofScale = arith::MulFOp::create(builder, scale, share), alone = arith::MulFOp::create(builder, addend, log2e);
+  Value isTiny = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, factor, builder.constant(kTiny));
+  moved = arith::SelectOp::create(builder, isTiny, alone, ofScale);
+}
+
+Value Softmax::reference(ExpansionBuilder &builder, ValueRange state) const {
+  if (!moved)
+    return state[0];
+  Value inputs[] = {state[0], moved};
+  return builder.map(state[0].getType(), inputs, [&](ValueRange numbers) -> Value {
+    return arith::AddFOp::create(builder, numbers[0], numbers[1]);
+  });
+}
+
 Value Softmax::perScale(ExpansionBuilder &builder) const {
   return arith::DivFOp::create(builder, builder.constant(std::numbers::log2e_v<float>), scale);
 }
@@ -119,7 +142,7 @@ SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64
   if (options.exactSum)
     results.push_back(tile::RowSumOp::create(builder, wide, sumsBefore[1]));
   if (drop)
-    results[0] = tile::PackOp::create(builder, packedPart, drop(wide, firstRow));
+    results[0] = drop(packed, firstRow);
   return results;
 }
 
@@ -153,6 +176,6 @@ Value Softmax::logSumExp(ExpansionBuilder &builder, ValueRange state, Value tota
   if (options.exactSum)
     total = tile::UnifyOp::create(builder, state.back());
   if (sink)
-    return logSumWithSink(builder, total, reference(state), sink);
-  return tile::LogSumOp::create(builder, total, reference(state));
+    return logSumWithSink(builder, total, reference(builder, state), sink);
+  return tile::LogSumOp::create(builder, total, reference(builder, state));
 }

@@ -33,6 +33,9 @@ public:
   /// Q with the sign of the scale; `load` emits its load.
   mlir::Value prepareQuery(ExpansionBuilder &builder, mlir::Value userScale,
                            llvm::function_ref<mlir::Value()> load);
+  /// Scores that come scaled are `factor` (positive) times what comes and `addend` (null: 0) more, in natural units;
+  /// emitted in front of the loop, behind `prepareQuery`.
+  void multiplyBy(ExpansionBuilder &builder, mlir::Value factor, mlir::Value addend);
   /// 1 / the size of the user's scale; emitted in front of the loop, behind `prepareQuery`.
   mlir::Value perScale(ExpansionBuilder &builder) const;
   /// What the scores of each tile start from; emitted in front of the loop.
@@ -46,13 +49,13 @@ public:
   /// them. O is divided by the sum of the weights as they are multiplied with V: what rounding does
   /// to them cancels in the quotient, also where one key has nearly all the weight. LSE is the
   /// logarithm of what was not rounded. `drop(weights, firstKey)`, if given, is what V is multiplied with of the
-  /// weights (f32) of some keys, number `firstKey` of the tile and those behind; sums are those of all.
+  /// packed weights of some keys, number `firstKey` of the tile and those behind; sums are those of all.
   using Drop = llvm::function_ref<mlir::Value(mlir::Value weights, int64_t firstKey)>;
   Weights weightSteps(ExpansionBuilder &builder, const Settled &settled, Drop drop) const;
   /// The sum of a row's weights, from what the loop ends with.
   mlir::Value total(ExpansionBuilder &builder, mlir::ValueRange state) const;
-  /// What a row's weights count from, in log2 units.
-  mlir::Value reference(mlir::ValueRange state) const { return state[0]; }
+  /// What a row's weights count from, in log2 units of its scores.
+  mlir::Value reference(ExpansionBuilder &builder, mlir::ValueRange state) const;
   /// The row's log-sum-exp; `total` is what `total` returned. With a number `sink`, that is one more score.
   mlir::Value logSumExp(ExpansionBuilder &builder, mlir::ValueRange state, mlir::Value total,
                         mlir::Value sink) const;
@@ -71,6 +74,7 @@ private:
 
   Options options;
   mlir::Value scale; ///< of scores, to log2 units; since `prepareQuery`
+  mlir::Value moved; ///< by how much scores are more than what comes, in log2 units; null: not at all
 };
 
 } // namespace hocket

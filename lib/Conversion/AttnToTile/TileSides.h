@@ -24,4 +24,9 @@ struct TileSides {
 std::optional<TileSides> sidesOf(ExpansionBuilder &builder, ModificationProgram &program, const ScorePlace &place,
                                  const TileExtent &extent);
 
+/// Whether reads at computed places may find anything on the tile (i1, emitted), where all of `values` are zero if they do
+/// not: reads of `program` that are gathered, and sums of them. Null where that is not known.
+mlir::Value mayBeFound(ExpansionBuilder &builder, ModificationProgram &program, llvm::ArrayRef<mlir::Value> values,
+                       const ScorePlace &place, const TileExtent &extent);
+
 } // namespace hocket

@@ -42,7 +42,7 @@ static constexpr int64_t kLdsCyclesOfByte = 1;
 static bool isVectorIntrinsic(Operation *op) {
   auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
   return call && (call.getIntrin().starts_with("llvm.amdgcn.fdot2") ||
-                  call.getIntrin() == "llvm.amdgcn.perm");
+                  call.getIntrin() == "llvm.amdgcn.perm" || call.getIntrin() == "llvm.amdgcn.bitop3");
 }
 
 /// Whether `op` is 2^x as regions make it.

@@ -179,6 +179,8 @@ Value Math::sine(Value x, int quarters) {
   return select(inRange, result, nan);
 }
 
+Value hocket::lowering::reciprocal(Emitter &emit, Value x) { return Math(emit).reciprocal(x); }
+
 Value hocket::lowering::elementary(Emitter &emit, Operation *op, ValueRange operands) {
   Math math(emit);
   Value x = operands.front();

@@ -12,6 +12,9 @@ namespace hocket::lowering {
 /// Null if it is not one that a tile.map may contain.
 mlir::Value elementary(Emitter &emit, mlir::Operation *op, mlir::ValueRange operands);
 
+/// 1 / `x` by the hardware's instruction, of f32.
+mlir::Value reciprocal(Emitter &emit, mlir::Value x);
+
 /// x to the power y, f32, numbers or vectors.
 mlir::Value power(Emitter &emit, mlir::Value x, mlir::Value y);
 

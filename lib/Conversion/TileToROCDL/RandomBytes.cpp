@@ -25,7 +25,8 @@ using Words = std::array<Value, 4>;
 
 class Philox {
 public:
-  Philox(Emitter &emit, Value seed) : emit(emit), key{low(seed), high(seed)} {}
+  /// `hasXor3`: whether there is an instruction for the exclusive or of three words.
+  Philox(Emitter &emit, Value seed, bool hasXor3) : emit(emit), key{low(seed), high(seed)}, hasXor3(hasXor3) {}
 
   /// Has the keys of rounds added up anew for each `place` (a scalar): fourteen registers, if LLVM takes them out of a
   /// loop.
@@ -46,8 +47,9 @@ public:
         for (int i : {0, 1})
           roundKey[i] = emit.add(roundKey[i], emit.i32(static_cast<int32_t>(kKeySteps[i])));
       Value a = product(counter[0], kMultipliers[0]), b = product(counter[2], kMultipliers[1]);
-      counter = {mix(high(b), counter[1], roundKey[0]), low(b),
-                 mix(high(a), counter[3], roundKey[1]), low(a)};
+      // In the first round, and half of the second, two of the three are the same for all lanes.
+      counter = {mix(high(b), counter[1], roundKey[0], round > 1), low(b),
+                 mix(high(a), counter[3], roundKey[1], round > 0), low(a)};
     }
     return counter;
   }
@@ -62,20 +64,23 @@ private:
     Value wide = arith::ExtUIOp::create(emit, emit.getI64Type(), word);
     return emit.mul(wide, emit.i64(by));
   }
-  Value mix(Value a, Value b, Value c) const {
+  Value mix(Value a, Value b, Value c, bool areOfLanes) const {
+    if (hasXor3 && areOfLanes)
+      return emit.intrinsic("llvm.amdgcn.bitop3", emit.getI32Type(), {a, b, c, emit.i32(0x96)});
     Value both = arith::XOrIOp::create(emit, a, b);
     return arith::XOrIOp::create(emit, both, c);
   }
 
   Emitter &emit;
   std::array<Value, 2> key;
+  bool hasXor3;
 };
 
 /// One op, in one kernel.
 class RandomBytes {
 public:
   RandomBytes(Emitter &emit, const LoweringState &state, tile::RandomBytesOp op, Value seed, Value offset)
-      : emit(emit), state(state), kernel(state.of(op)), map(op.getResult().getType()), philox(emit, seed),
+      : emit(emit), state(state), kernel(state.of(op)), map(op.getResult().getType()), philox(emit, seed, kernel.arch->features.bitop3),
         ofQueries(op.getTransposed() ? dims::Col : dims::Row), ofKeys(op.getTransposed() ? dims::Row : dims::Col),
         query(op.getTransposed() ? op.getColumn() : op.getRow()),
         key(op.getTransposed() ? op.getRow() : op.getColumn()) {

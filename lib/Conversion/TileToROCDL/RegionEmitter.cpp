@@ -10,6 +10,7 @@
 #include "Elementary.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -90,10 +91,69 @@ Value RegionEmitter::convertSmall(Operation *op, ValueRange operands) {
   return isSmallFloat(to) ? narrowSmall(emit, x, to) : convert(x, to);
 }
 
+/// Whether a number of the region is positive, or zero with the sign of positive ones, if it is not NaN.
+static bool isPositive(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto number = dyn_cast<FloatAttr>(constant.getValue());
+    return number && !number.getValue().isNegative();
+  }
+  if (isa<arith::AddFOp>(op))
+    return isPositive(op->getOperand(0)) && isPositive(op->getOperand(1));
+  return isa<math::ExpOp, math::Exp2Op, math::AbsFOp>(op);
+}
+
+/// The square of a reciprocal root of a number that is not negative, which is the reciprocal; null for other ops.
+Value RegionEmitter::squareOfRoot(Operation *op) {
+  auto product = dyn_cast<arith::MulFOp>(op);
+  if (!product || product.getLhs() != product.getRhs() || !product.getType().isF32())
+    return {};
+  auto root = product.getLhs().getDefiningOp<math::RsqrtOp>();
+  return root && isPositive(root.getOperand()) ? reciprocal(emit, valueOf(root.getOperand())) : Value();
+}
+
+/// Two floats of 16 bits, or zero for each whose byte is more than a number: `select(byte <= number, x, 0)`. Both
+/// differences from the number leave their signs in one word, of which one permutation makes a mask, where LLVM compares
+/// and selects each half and puts them together again. Null for other ops.
+Value RegionEmitter::keepByBytes(Operation *op) {
+  auto select = dyn_cast<arith::SelectOp>(op);
+  Type element = op->getResult(0).getType();
+  if (!select || count != 2 || !element.isFloat() || element.getIntOrFloatBitWidth() != 16 ||
+      !matchPattern(select.getFalseValue(), m_PosZeroFloat()))
+    return {};
+  auto comparison = select.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!comparison || comparison.getPredicate() != arith::CmpIPredicate::ule || !comparison.getLhs().getType().isInteger(32))
+    return {};
+  auto byte = comparison.getLhs().getDefiningOp<arith::ExtUIOp>();
+  Value most = valueOf(comparison.getRhs()), kept = valueOf(select.getTrueValue());
+  if (!byte || !byte.getIn().getType().isInteger(8) || isa<VectorType>(most.getType()) || !isa<VectorType>(kept.getType()))
+    return {};
+  Type i32 = emit.getI32Type();
+  Value bytes = valueOf(byte.getIn());
+  auto widened = [&](int64_t index) -> Value { return arith::ExtUIOp::create(emit, i32, emit.element(bytes, index)); };
+  Value second = arith::ShLIOp::create(emit, widened(1), emit.i32(16));
+  Value both = arith::OrIOp::create(emit, second, widened(0));
+  // In each half 0x8000 + the number - the byte, whose highest bit says that it is kept; none borrows of the other.
+  Value bounded = arith::MinUIOp::create(emit, most, emit.i32(0xff));
+  Value half = emit.add(bounded, emit.i32(0x8000));
+  Value limits = emit.mul(half, emit.i32(0x10001));
+  Value left = arith::SubIOp::create(emit, limits, both);
+  constexpr int32_t kSignsOfHalves = 0x09090808;
+  Value mask = emit.intrinsic("llvm.amdgcn.perm", i32, {left, left, emit.i32(kSignsOfHalves)});
+  Value bits = arith::AndIOp::create(emit, LLVM::BitcastOp::create(emit, i32, kept), mask);
+  return LLVM::BitcastOp::create(emit, kept.getType(), bits);
+}
+
 Value RegionEmitter::emitOp(Operation *op) {
   Type result = storedType(op->getResult(0).getType());
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return arith::ConstantOp::create(emit, storedConstant(constant));
+  if (Value value = squareOfRoot(op))
+    return value;
+  if (Value value = keepByBytes(op))
+    return value;
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(valueOf(operand));

@@ -24,6 +24,8 @@ private:
   mlir::Value emitOp(mlir::Operation *op);
   /// The same op on operands that are scalars or vectors.
   mlir::Value repeat(mlir::Operation *op, mlir::Type element, mlir::ValueRange operands);
+  mlir::Value squareOfRoot(mlir::Operation *op);
+  mlir::Value keepByBytes(mlir::Operation *op);
   mlir::Value toInteger(mlir::Operation *op, mlir::Value x, bool isSigned);
   mlir::Value convert(mlir::Value x, mlir::Type element);
   mlir::Value convertSmall(mlir::Operation *op, mlir::ValueRange operands);

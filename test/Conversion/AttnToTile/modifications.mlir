@@ -97,7 +97,7 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 
 // -----
 
-// Weights are summed, then dropped, then packed for the product. What O is divided by is the share that is kept.
+// Weights are packed and summed, then dropped for the product. What O is divided by is the share that is kept.
 // CHECK-LABEL: tile.kernel @dropped
 // CHECK-SAME: %dropout_state: !tile.view<?xi32> {tile.bind = "dropout_state", tile.sizes = ["dropout_words"], tile.strides = []}
 // CHECK-SAME: %dropout_threshold: i32 {tile.bind = "dropout_threshold"}, %dropout_keep: f32
@@ -107,11 +107,11 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 // CHECK: arith.muli %{{.*}}, %[[COUNTERS]] : i64
 // CHECK: tile.step @head
 // CHECK: %[[WEIGHTS:.*]] = tile.exp2
-// CHECK: tile.row_sum
-// CHECK: %[[BYTES:.*]] = tile.random_bytes %{{.*}}, %{{.*}} at_element(%wave_row, %{{.*}}) : <32x32xi8, acc>
-// CHECK: %[[LEFT:.*]] = tile.map(%{{.*}} = %[[WEIGHTS]] : !tile.frag<32x32xf32, acc>, %{{.*}} = %[[BYTES]]
+// CHECK: %[[PACKED:.*]] = tile.pack %[[WEIGHTS]]
+// CHECK: tile.row_sum %[[PACKED]]
+// CHECK: %[[BYTES:.*]] = tile.random_bytes %{{.*}}, %{{.*}} at_element(%wave_row, %{{.*}}) : <32x32xi8, rhs_acc bits(16)>
+// CHECK: tile.map(%{{.*}} = %[[PACKED]] : !tile.frag<32x32xbf16, rhs_acc>, %{{.*}} = %[[BYTES]]
 // CHECK: arith.cmpi ule
-// CHECK: tile.pack %[[LEFT]]
 // CHECK: tile.step @tail
 // CHECK: tile.random_bytes
 // CHECK: %[[SHARE:.*]] = tile.map(%{{.*}} = %{{.*}} : !tile.rows<32xf32>, %{{.*}} = %dropout_keep : f32)
@@ -254,6 +254,79 @@ attn.score_mod @fall(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i3
   %keys = arith.sitofp %key : i32 to f32
   %fall = arith.mulf %keys, %slope : f32
   %result = arith.subf %score, %fall : f32
+  attn.yield %result : f32
+}
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
+
+// -----
+
+// A product with a positive number and a sum, at the end of what is bounded, are left to the exponentials, LSE and sink.
+// CHECK-LABEL: tile.kernel @tail
+// CHECK: %[[TWICE:.*]] = tile.map(%[[CAP:.*]] = %soft_cap : f32) -> f32
+// CHECK-NEXT: %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
+// CHECK-NEXT: arith.mulf %[[TWO]], %[[CAP]]
+// CHECK: %[[LOG2E:.*]] = arith.constant 1.44269502 : f32
+// CHECK-NEXT: %[[IN_LOG2:.*]] = arith.mulf %[[TWICE]], %[[LOG2E]]
+// CHECK: %[[FACTOR:.*]] = arith.maxnumf %[[IN_LOG2]]
+// CHECK: %[[SHARE:.*]] = arith.divf %{{.*}}, %[[TWICE]]
+// CHECK: %[[OF_SCALE:.*]] = arith.mulf %[[FACTOR]], %[[SHARE]]
+// CHECK: %[[MOVED:.*]] = arith.select %{{.*}}, %{{.*}}, %[[OF_SCALE]]
+// CHECK: tile.step @mask
+// CHECK: %[[TANH:.*]] = math.tanh
+// CHECK-NEXT: tile.yield %[[TANH]]
+// CHECK: tile.settle {{.*}} scale(%[[FACTOR]])
+// CHECK: tile.exp2 {{.*}} scale(%[[FACTOR]])
+// CHECK: %[[REFERENCE:.*]] = tile.map({{.*}} = %[[MOVED]] : f32)
+// CHECK: tile.log_sum %{{.*}} reference(%[[REFERENCE]])
+attn.forward @tail element_type(bf16) head_dim(64) lse schedule(@s) waves(4) kv_tile(64) score_mod(@cap)
+attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32, %soft_cap: f32) attributes {
+    attn.requires = [["soft_cap > 0", "a positive number"], ["soft_cap <= 1000", "a small number"]]} {
+  %two = arith.constant 2.0 : f32
+  %twice = arith.mulf %two, %soft_cap : f32
+  %share = math.tanh %score : f32
+  %capped = arith.mulf %share, %twice : f32
+  %result = arith.subf %capped, %soft_cap : f32
+  attn.yield %result : f32
+}
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
+
+// -----
+
+// Not where the number may be of any size: a reference that is multiplied is rounded, and weights with it.
+// CHECK-LABEL: tile.kernel @no_tail
+// CHECK: tile.step @mask
+// CHECK: math.tanh
+// CHECK: arith.mulf
+// CHECK: tile.yield
+attn.forward @no_tail element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) score_mod(@cap)
+attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32, %soft_cap: f32) attributes {
+    attn.requires = [["soft_cap > 0", "a positive number"]]} {
+  %share = math.tanh %score : f32
+  %result = arith.mulf %share, %soft_cap : f32
+  attn.yield %result : f32
+}
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
+
+// -----
+
+// Nothing is looked up on tiles that lie beyond a table.
+// CHECK-LABEL: tile.kernel @table
+// CHECK: tile.step @start
+// CHECK: %[[SIZE:.*]] = tile.dim %table, 1
+// CHECK: %[[BEGINS:.*]] = arith.cmpi slt, %{{.*}}, %[[SIZE]]
+// CHECK: %[[ENDS:.*]] = arith.cmpi sge
+// CHECK: %[[FINDS:.*]] = arith.andi %[[BEGINS]], %[[ENDS]]
+// CHECK: scf.if %[[FINDS]]
+// CHECK: tile.gather %table
+// CHECK: else
+// CHECK-NEXT: scf.yield
+attn.forward @table element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) score_mod(@biased)
+attn.score_mod @biased(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %table: tensor<?x?xf32> {attn.sizes = ["heads", "2 * max_distance + 1"]}, %offset: i32) {
+  %place = arith.addi %query, %offset : i32
+  %index = arith.subi %place, %key : i32
+  %bias = attn.read %table[%head, %index] : tensor<?x?xf32> -> f32
+  %result = arith.addf %score, %bias : f32
   attn.yield %result : f32
 }
 tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }

@@ -216,3 +216,55 @@ tile.kernel @aside(%q: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") wave
   %half = tile.recall %y from 32 : !tile.stash<!tile.frag<64x32xbf16, rhs>> -> !tile.frag<32x32xbf16, rhs>
   tile.store %half, %q[%n, %n, %n, %n] : !tile.frag<32x32xbf16, rhs>, !tile.view<?x?x?x64xbf16>
 }
+
+// -----
+
+// The square of a reciprocal root is the reciprocal where the number is seen not to be negative.
+// CHECK-LABEL: llvm.func @square_of_root
+// CHECK: llvm.amdgcn.rcp
+// CHECK-NOT: arith.mulf
+// CHECK: llvm.return
+tile.kernel @square_of_root(%x: f32) target("gfx950") waves(1) {
+  %share = tile.map(%s = %x : f32) -> f32 {
+    %one = arith.constant 1.0 : f32
+    %power = math.exp2 %s : f32
+    %sum = arith.addf %power, %one : f32
+    %root = math.rsqrt %sum : f32
+    %square = arith.mulf %root, %root : f32
+    tile.yield %square : f32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: llvm.func @square_of_any_root
+// CHECK-NOT: llvm.amdgcn.rcp
+// CHECK: arith.mulf
+tile.kernel @square_of_any_root(%x: f32) target("gfx950") waves(1) {
+  %share = tile.map(%s = %x : f32) -> f32 {
+    %root = math.rsqrt %s : f32
+    %square = arith.mulf %root, %root : f32
+    tile.yield %square : f32
+  }
+}
+
+// -----
+
+// What bytes keep of packed numbers: a mask for two of them, of the signs of differences.
+// CHECK-LABEL: llvm.func @kept
+// CHECK-NOT: arith.select
+// CHECK-COUNT-8: llvm.amdgcn.perm
+// CHECK-NOT: arith.select
+// CHECK: llvm.return
+tile.kernel @kept(%seed: i64, %offset: i64, %i: i32, %j: i32, %most: i32) target("gfx950") waves(1) {
+  %x = tile.fill 1.0 : !tile.frag<32x32xbf16, rhs_acc>
+  %bytes = tile.random_bytes %seed, %offset at_element(%i, %j) at(0 by 1056) : !tile.frag<32x32xi8, rhs_acc bits(16)>
+  %kept = tile.map(%w = %x : !tile.frag<32x32xbf16, rhs_acc>, %b = %bytes : !tile.frag<32x32xi8, rhs_acc bits(16)>, %m = %most : i32)
+      -> !tile.frag<32x32xbf16, rhs_acc> {
+    %byte = arith.extui %b : i8 to i32
+    %is = arith.cmpi ule, %byte, %m : i32
+    %zero = arith.constant 0.0 : bf16
+    %y = arith.select %is, %w, %zero : bf16
+    tile.yield %y : bf16
+  }
+}
