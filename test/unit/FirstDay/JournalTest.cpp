@@ -15,7 +15,10 @@ using llvm::json::Object;
 namespace {
 class JournalTest : public testing::Test {
 protected:
-  void SetUp() override { ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("journal", "jsonl", path)), llvm::sys::fs::remove(path); }
+  void SetUp() override {
+    ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("journal", "jsonl", path));
+    llvm::sys::fs::remove(path);
+  }
   void TearDown() override { llvm::sys::fs::remove(path); }
   Result<Journal> open(const Object &header = Object{{"device", "a"}}) { return Journal::open(path.str().str(), header); }
   void append(const std::string &text) {

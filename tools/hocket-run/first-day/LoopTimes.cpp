@@ -2,7 +2,6 @@
 // difference of two launches is that of their turns.
 #include "LoopTimes.h"
 
-#include "AssemblyKernel.h"
 #include "Measure.h"
 
 #include "Simulator/GridTime.h"
@@ -15,7 +14,7 @@ using namespace hocket::run;
 using namespace hocket::run::firstday;
 
 /// How long the longer launch should take, in microseconds.
-static constexpr double kQuickMicroseconds = 200, kMicroseconds = 2000;
+static constexpr double kQuickMicroseconds = 100, kMicroseconds = 2000;
 /// What a difference of two times is known to at best: of itself, and in microseconds.
 static constexpr double kShare = 0.002, kTick = 0.02;
 /// Turns of predictions, which have no noise: after the first two nothing is new.
@@ -25,7 +24,12 @@ Result<LoopTimer> LoopTimer::make(Session &session, const Benchmark &benchmark) 
   Result<std::string> code = assembleLoop(benchmark.setup, benchmark.body, session.chip());
   if (!code.ok())
     return code.error();
-  return LoopTimer(session, benchmark, *std::move(code));
+  LoopTimer timer(session, benchmark, *std::move(code));
+  auto simulated = LoadedLoop::load(*session.simulator, timer.code, timer.bytes());
+  if (!simulated.ok())
+    return simulated.error();
+  timer.simulated = *std::move(simulated);
+  return std::move(timer);
 }
 
 unsigned LoopTimer::groups() const {
@@ -45,7 +49,7 @@ unsigned LoopTimer::groups() const {
 
 Result<LoopTimes> LoopTimer::measure(double expected) const {
   runtime::Device &device = *session.device;
-  auto loop = LoadedLoop::load(device, code, groups() * benchmark.bufferBytes);
+  auto loop = LoadedLoop::load(device, code, bytes());
   if (!loop.ok())
     return loop.error();
   const double wanted = (session.quick ? kQuickMicroseconds : kMicroseconds) / std::max(expected, 1e-6);
@@ -56,7 +60,7 @@ Result<LoopTimes> LoopTimer::measure(double expected) const {
     return report.ok() ? Result<double>(1e6 * report->seconds) : report.error();
   };
   std::vector<double> times;
-  const unsigned repetitions = session.quick ? 5 : 25;
+  const unsigned repetitions = session.quick ? 3 : 25;
   for (unsigned i = 0; i != repetitions + 1; ++i) {
     Result<double> longer = time(more), shorter = few ? time(few) : Result<double>(0.0);
     if (!longer.ok() || !shorter.ok())
@@ -72,13 +76,10 @@ Result<LoopTimes> LoopTimer::measure(double expected) const {
 }
 
 Result<double> LoopTimer::predict(const sim::TimeParameters &parameters) const {
-  auto loop = LoadedLoop::load(*session.simulator, code, groups() * benchmark.bufferBytes);
-  if (!loop.ok())
-    return loop.error();
   sim::TimingOptions options;
   options.parameters = parameters;
   auto time = [&](uint32_t turns) -> Result<double> {
-    auto grid = sim::predictGrid(*session.simulator, (*loop)->kernel(), shape(), (*loop)->arguments(turns), options);
+    auto grid = sim::predictGrid(*session.simulator, simulated->kernel(), shape(), simulated->arguments(turns), options);
     return grid.ok() ? Result<double>(grid->microseconds) : grid.error();
   };
   if (benchmark.turns == 1)

@@ -1,6 +1,7 @@
 // Times of a micro-benchmark: measured on the device, predicted on the simulator.
 #pragma once
 
+#include "AssemblyKernel.h"
 #include "Benchmarks.h"
 #include "Fit.h"
 #include "Session.h"
@@ -24,12 +25,14 @@ public:
 private:
   LoopTimer(Session &session, const Benchmark &benchmark, std::string code)
       : session(session), benchmark(benchmark), code(std::move(code)) {}
+  uint64_t bytes() const { return groups() * benchmark.bufferBytes; }
   unsigned groups() const;
   runtime::LaunchShape shape() const { return {{groups(), 1, 1}, {64 * benchmark.waves, 1, 1}, 0}; }
 
   Session &session;
   const Benchmark &benchmark;
   std::string code;
+  std::shared_ptr<LoadedLoop> simulated; ///< on the simulator
 };
 
 } // namespace hocket::run::firstday
