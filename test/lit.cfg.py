@@ -56,6 +56,7 @@ config.substitutions.append(
 hip_simulator_dir = os.path.join(config.hocket_build_dir, "lib", "hocket", "hip")
 config.substitutions.append(("%hip-simulator-dir", hip_simulator_dir))
 config.substitutions.append(("%hip-simulated", "env LD_LIBRARY_PATH=" + hip_simulator_dir))
+config.substitutions.append(("%hip-planted", "env LD_LIBRARY_PATH=" + os.path.join(config.hocket_build_dir, "test", "planted-hip")))
 config.substitutions.append(("%hip-sdk-library", config.hip_sdk_library))
 config.substitutions.append(("%hip-sdk-flags", "-D__HIP_PLATFORM_AMD__ -I" + config.hip_sdk_include))
 if os.path.exists(config.hip_sdk_library) and os.path.exists(config.hip_sdk_include):

@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -106,6 +107,43 @@ Status TimeParameters::set(std::string_view assignment) {
   for (const TimeParameterInfo &info : table)
     known += (known.empty() ? "" : ", ") + std::string(info.key);
   return invalidInput("there is no time parameter '" + key.str() + "'; known are " + known);
+}
+
+static Error notParameters(std::string_view name, const std::string &why) {
+  return invalidInput("'" + std::string(name) + "' is not a file of time parameters: " + why +
+                      "; 'hocket-run first-day' and 'hocket-run time-parameters --json' write such files");
+}
+
+Status TimeParameters::read(std::string_view text, std::string_view name) {
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  if (!value)
+    return notParameters(name, llvm::toString(value.takeError()));
+  const llvm::json::Object *whole = value->getAsObject();
+  const llvm::json::Array *list = whole ? whole->getArray("parameters") : nullptr;
+  std::optional<StringRef> architecture = whole ? whole->getString("architecture") : std::nullopt;
+  if (!list || !architecture)
+    return notParameters(name, "it has no 'architecture' or no 'parameters'");
+  for (const llvm::json::Value &entry : *list) {
+    const llvm::json::Object *object = entry.getAsObject();
+    std::optional<StringRef> key = object ? object->getString("key") : std::nullopt;
+    std::optional<double> number = object ? object->getNumber("value") : std::nullopt;
+    if (!key || !number)
+      return notParameters(name, "an entry of 'parameters' has no 'key' or no 'value'");
+    std::string assignment;
+    llvm::raw_string_ostream(assignment) << *key << '=' << llvm::format("%.17g", *number);
+    if (Status status = set(assignment); !status.ok())
+      return invalidInput("'" + std::string(name) + "': " + status.error().message);
+  }
+  chip = architecture->str();
+  file = name;
+  return Status::success();
+}
+
+Status TimeParameters::check(const ArchInfo &arch) const {
+  if (chip.empty() || chip == arch.name)
+    return Status::success();
+  return invalidInput("the time parameters of '" + file + "' are of " + chip + ", what is timed is for " +
+                      std::string(arch.name) + "; take a file of that chip");
 }
 
 TimeParameters TimeParameters::on(const ArchInfo &arch) const {

@@ -23,6 +23,14 @@ struct TimeParameters {
   /// Sets one parameter from "key=value". Errors: no such key (the message lists all of them), a
   /// value that is not a number from 0 to 1e9.
   Status set(std::string_view assignment);
+  /// Sets those that a file of parameters gives (docs/CycleModel.md); `name` is what messages call it. The file's chip
+  /// becomes the only one that the parameters are for. Errors: what `set` says, a text of another form.
+  Status read(std::string_view text, std::string_view name);
+  /// Refuses `arch` where a file that was read is of another chip.
+  Status check(const ArchInfo &arch) const;
+
+  /// The chip of the file that was read, or "".
+  const std::string &chipOfFile() const { return chip; }
 
   /// The parameters for `arch`. The table's values are gfx950's: those that the architecture table
   /// knows of each chip (transcendental rate, clocks, memory bandwidth) are replaced by the chip's,
@@ -33,6 +41,7 @@ struct TimeParameters {
 
 private:
   std::vector<std::string_view> given; ///< keys that were set
+  std::string chip, file; ///< of the file that was read; empty: none
 };
 
 /// A value that a parameter may as well have; one at a time. A line of TimeVariations.def.

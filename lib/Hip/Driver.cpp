@@ -39,6 +39,22 @@ Driver::Driver()
   settings.check = setting("HOCKET_HIP_CHECK", 0) != 0;
   settings.seed = setting("HOCKET_HIP_SEED", 0);
   settings.hang = setting("HOCKET_HIP_HANG_LIMIT", 0);
+  startClock();
+}
+
+/// HOCKET_HIP_CLOCK=model or model:KEY=VALUE,...
+void Driver::startClock() {
+  const char *text = std::getenv("HOCKET_HIP_CLOCK");
+  std::string_view wanted = text ? text : "";
+  constexpr std::string_view model = "model";
+  if (wanted.empty() || wanted == "host")
+    return;
+  if (!wanted.starts_with(model) || (wanted.size() > model.size() && wanted[model.size()] != ':'))
+    return say(1, "HOCKET_HIP_CLOCK is '" + std::string(wanted) +
+                      "', expected 'host', 'model' or 'model:KEY=VALUE,...'; the clock is the host's");
+  wanted.remove_prefix(std::min(model.size() + 1, wanted.size()));
+  if (Status status = clock.useModel(std::string(wanted)); !status.ok())
+    say(1, "HOCKET_HIP_CLOCK: " + status.error().message);
 }
 
 const char *hip::loadedFrom() {
@@ -202,6 +218,8 @@ Outcome Driver::launch(const Function &function, const runtime::LaunchShape &sha
     return {kernarg.size() < kernel.explicitKernargSize() ? hipErrorInvalidValue
                                                           : hipErrorInvalidConfiguration,
             status.error()};
+  if (Status status = clock.pass(function.module->times, *function.module->program, function.kernel, shape, kernarg); !status)
+    say(1, "kernel '" + kernel.name + "': " + status.error().message);
   sim::LaunchOptions options;
   options.seed = settings.seed;
   options.maxSeconds = static_cast<double>(settings.hang);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "Abi.h"
+#include "Clock.h"
 #include "Handles.h"
 #include "Image.h"
 
@@ -38,6 +39,7 @@ struct Module {
   std::string name;
   CodeObjectBytes bytes;
   std::unique_ptr<sim::Program> program;
+  LaunchTimes times = {};
 };
 
 /// A kernel of a module, which it keeps loaded.
@@ -123,6 +125,7 @@ public:
 
   std::mutex mutex; ///< held by `call` around everything below
   sim::Memory memory;
+  Clock clock; ///< that events read
   Handles<Module> modules;
   Handles<Function> functions;
   Handles<Stream> streams;
@@ -169,6 +172,7 @@ public:
 
 private:
   Driver();
+  void startClock();
   Settings settings;
   std::mutex missingMutex;
   std::set<std::string> missing;

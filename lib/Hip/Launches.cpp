@@ -119,7 +119,7 @@ static int launchWorkItems(const char *name, const void *function, Dim items, Di
                                     "workgroups are not supported"};
     auto mark = [&](const void *handle) {
       if (std::shared_ptr<Event> event = driver.events.find(handle))
-        event->mark = std::chrono::steady_clock::now();
+        event->mark = driver.clock.now();
     };
     mark(start);
     Outcome outcome = launchFunction(driver, function, shape, stream, parameters, extra);

@@ -1,5 +1,5 @@
 // Streams and events. Work is done when it is given, so waiting is over at once, a query always
-// says that all is done, and an event's time is the host's at its record.
+// says that all is done, and an event's time is that of its record (Clock.h).
 #include "Driver.h"
 
 using namespace hocket;
@@ -55,8 +55,8 @@ static int recordEvent(const char *name, void *handle, void *stream) {
       return outcome;
     std::shared_ptr<Capture> capture = driver.captureOf(stream);
     event->capture = capture ? capture->id : 0;
-    return driver.enqueue(stream, [event](Driver &) {
-      event->mark = std::chrono::steady_clock::now();
+    return driver.enqueue(stream, [event](Driver &device) {
+      event->mark = device.clock.now();
       return Outcome(hipSuccess);
     });
   });

@@ -16,6 +16,8 @@
 
 namespace hocket::sim {
 
+class Program;
+
 /// What a workgroup does, as far as it tells how long it takes.
 struct WorkDone {
   uint64_t instructions = 0; ///< wave-instructions
@@ -56,6 +58,11 @@ using KindCache = std::map<std::pair<WorkDone, unsigned>, std::vector<double>>;
 Result<GridTime> predictGrid(runtime::Device &device, runtime::Kernel &kernel,
                              const runtime::LaunchShape &shape, std::span<const std::byte> kernarg,
                              const TimingOptions &options, KindCache *cache = nullptr);
+
+/// The same for callers that hold the program.
+Result<GridTime> predictGrid(Program &program, size_t kernelNumber, const runtime::LaunchShape &shape,
+                             std::span<const std::byte> kernarg, const TimingOptions &options,
+                             KindCache *cache = nullptr);
 
 /// The share of what workgroups side by side on an XCD ask of L2 that others of them have fetched.
 /// `fresh` has for the first of them, in order, the lines that none before asked for, `asked` all

@@ -70,6 +70,8 @@ static std::string resolveAll(void *handle, HipApi &api) {
   resolve(handle, "hipGetErrorString", api.getErrorString, missing);
 
   std::string ignored;
+  resolve(handle, "hipRuntimeGetVersion", api.runtimeGetVersion, ignored);
+  resolve(handle, "hipDriverGetVersion", api.driverGetVersion, ignored);
   if (resolve(handle, "hipGetDevicePropertiesR0600", api.getPropertiesR0600, ignored) ||
       resolve(handle, "hipGetDevicePropertiesR0000", api.getPropertiesR0000, ignored))
     return missing;
@@ -125,6 +127,19 @@ static std::string stringAt(const std::byte *bytes, size_t offset) {
   return std::string(begin, strnlen(begin, nameBytes));
 }
 
+/// The library and its versions, as far as it tells.
+static std::string softwareOf(const HipApi &api) {
+  std::string text = api.library;
+  for (auto [name, query] : {std::pair(", runtime ", api.runtimeGetVersion), std::pair(", driver ", api.driverGetVersion)}) {
+    int version = 0;
+    if (query && query(&version) == 0)
+      text += name + std::to_string(version);
+    else
+      api.getLastError();
+  }
+  return text;
+}
+
 Result<DeviceProperties> HipApi::properties(int index) const {
   alignas(16) std::array<std::byte, propertyBytes> raw{};
   bool newLayout = getPropertiesR0600 != nullptr;
@@ -144,5 +159,6 @@ Result<DeviceProperties> HipApi::properties(int index) const {
       static_cast<uint32_t>(readAt<uint64_t>(raw.data(), layout.ldsPerBlock));
   properties.waveSize = readAt<uint32_t>(raw.data(), layout.warpSize);
   properties.computeUnits = readAt<uint32_t>(raw.data(), layout.computeUnits);
+  properties.software = softwareOf(*this);
   return properties;
 }

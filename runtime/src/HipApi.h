@@ -54,6 +54,9 @@ struct HipApi {
   int (*eventDestroy)(void *);
   int (*getLastError)();
   const char *(*getErrorString)(int);
+  /// For reports; null where the library has none.
+  int (*runtimeGetVersion)(int *) = nullptr;
+  int (*driverGetVersion)(int *) = nullptr;
 
   /// One of these is set; R0600 is preferred.
   int (*getPropertiesR0600)(void *, int) = nullptr;

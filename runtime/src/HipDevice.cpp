@@ -218,7 +218,7 @@ Result<std::shared_ptr<Device>> runtime::openHipDevice(const HipOptions &options
     Result<DeviceProperties> properties = (*api)->properties(index);
     if (!properties.ok())
       return properties.error();
-    if (properties->architecture == options.architecture)
+    if (options.architecture.empty() || properties->architecture == options.architecture)
       return std::shared_ptr<Device>(
           std::make_shared<HipDevice>(*api, index, *std::move(properties)));
     found += (found.empty() ? "" : ", ") + properties->architecture;

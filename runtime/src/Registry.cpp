@@ -4,6 +4,7 @@
 
 #include "hocket/Runtime/Hip.h"
 
+#include <charconv>
 #include <map>
 #include <mutex>
 
@@ -69,9 +70,30 @@ static Result<OpenedDevice> openAuto() {
   return OpenedDevice{*std::move(device), "using the simulator: " + reason};
 }
 
+/// "hip:" and the number of a device, or an architecture, of which the first is taken.
+static Result<OpenedDevice> openHip(std::string_view name, std::string_view which) {
+  HipOptions options;
+  options.architecture.clear();
+  int index = 0;
+  auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), index);
+  const bool isNumber = !which.empty() && error == std::errc() && end == which.data() + which.size() && index >= 0;
+  if (isNumber)
+    options.index = index;
+  else if (which.starts_with("gfx"))
+    options.architecture = which;
+  else
+    return invalidInput("device '" + std::string(name) + "' has '" + std::string(which) +
+                        "' after the colon, expected the number of a HIP device, as in 'hip:0', or an architecture, as in "
+                        "'hip:gfx942'");
+  Result<std::shared_ptr<Device>> device = openHipDevice(options);
+  return device.ok() ? Result<OpenedDevice>(OpenedDevice{*std::move(device), {}}) : device.error();
+}
+
 Result<OpenedDevice> runtime::openDevice(std::string_view name) {
   if (name == "auto")
     return openAuto();
+  if (constexpr std::string_view prefix = "hip:"; name.starts_with(prefix))
+    return openHip(name, name.substr(prefix.size()));
   DeviceFactory factory = findFactory(name);
   if (!factory)
     return invalidInput("unknown device '" + std::string(name) + "'; known are " + quotedNames());

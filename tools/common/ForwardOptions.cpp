@@ -601,7 +601,7 @@ std::string run::jsonPath(const Options &options) { return options.string(OPT_js
 Result<TimeRequest> run::readTimeRequest(const Options &options, bool always) {
   return TimeRequest::read(
       options,
-      {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid,
+      {OPT_time, OPT_time_file, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid,
        OPT_time_vary},
       always);
 }

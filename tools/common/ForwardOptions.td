@@ -62,6 +62,6 @@ def group_rows : Switch<"group-rows", "Compile a kernel in which the query heads
 defm code_object : Value<"code-object", "FILE", "Run this code object instead of compiling; needs --manifest">, Visibility<[CompileVis]>;
 defm manifest : Value<"manifest", "FILE", "Launch manifest of --code-object (docs/Manifest.md)">, Visibility<[CompileVis]>;
 defm arch : Value<"arch", "CHIP", "Chip to compile for and to simulate: gfx950 (default) or gfx942">;
-defm device : Value<"device", "auto|hip|sim", "Device to run on (default: auto; with another chip than gfx950 its simulator)">, Visibility<[RunVis]>;
+defm device : Value<"device", "auto|hip|hip:N|sim", "Device to run on (default: auto; with another chip than gfx950 its simulator)">, Visibility<[RunVis]>;
 defm launch : Value<"launch", "N", "Which kernel is meant: of split KV 1 the producer, 2 the one that combines; of a backward its launches in order (default: 1; steady-state: the first that has a loop over tiles)">, Visibility<[LaunchVis]>;
 include "RunOptions.td"

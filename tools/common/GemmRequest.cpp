@@ -71,7 +71,7 @@ static Result<GemmRequest> read(const Options &options) {
   if (!gemmOptions.ok())
     return gemmOptions.error();
   Result<TimeRequest> time =
-      TimeRequest::read(options, {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace,
+      TimeRequest::read(options, {OPT_time, OPT_time_file, OPT_time_param, OPT_time_workgroup, OPT_trace,
                                   OPT_picture, OPT_time_grid, OPT_time_vary});
   if (!time.ok())
     return time.error();

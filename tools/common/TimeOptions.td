@@ -1,5 +1,6 @@
 // Timed execution, for every subcommand that has it.
 def time : Switch<"time", "Predict cycles with the cycle model, on the simulator (docs/Predictions.md)">, Visibility<[TimedVis]>;
+defm time_file : Value<"time-file", "FILE", "Parameters of the cycle model, as 'hocket-run first-day' measures them; --time-param overrides them">, Visibility<[TimeVis]>;
 defm time_param : Value<"time-param", "KEY=VALUE", "Override a parameter of the cycle model; may be repeated">, Visibility<[TimeVis]>;
 defm time_workgroup : Value<"time-workgroup", "N", "Workgroup to time, by its number in the grid, or all; may be repeated (default: 0)">, Visibility<[TimeVis]>;
 defm trace : Value<"trace", "FILE", "Write what was timed as a trace for ui.perfetto.dev; needs --time">, Visibility<[TimedVis]>;

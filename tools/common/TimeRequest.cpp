@@ -15,6 +15,22 @@ using namespace hocket;
 using namespace hocket::run;
 using llvm::StringRef;
 
+Result<sim::TimeParameters> run::readTimeParameters(const std::string &path,
+                                                    const std::vector<std::string> &assignments) {
+  sim::TimeParameters parameters;
+  if (!path.empty()) {
+    Result<std::string> text = runtime::readText(path);
+    if (!text.ok())
+      return text.error();
+    if (Status status = parameters.read(*text, path); !status.ok())
+      return status.error();
+  }
+  for (const std::string &assignment : assignments)
+    if (Status status = parameters.set(assignment); !status.ok())
+      return status.error();
+  return parameters;
+}
+
 Result<TimeRequest> TimeRequest::read(const Options &options, const TimeOptionIds &ids,
                                       bool always) {
   TimeRequest request;
@@ -26,15 +42,16 @@ Result<TimeRequest> TimeRequest::read(const Options &options, const TimeOptionId
   request.tracePath = options.string(ids.trace);
   request.picturePath = options.string(ids.picture);
   for (const auto &[id, name] :
-       {std::pair(ids.param, "--time-param"), std::pair(ids.trace, "--trace"),
+       {std::pair(ids.file, "--time-file"), std::pair(ids.param, "--time-param"), std::pair(ids.trace, "--trace"),
         std::pair(ids.picture, "--picture"), std::pair(ids.workgroup, "--time-workgroup"),
         std::pair(ids.grid, "--time-grid")})
     if (options.has(id) && !request.enabled)
       return invalidInput("option '" + std::string(name) +
                           "' has no effect without '--time'; add it");
-  for (const std::string &assignment : options.strings(ids.param))
-    if (Status status = request.options.parameters.set(assignment); !status.ok())
-      return status.error();
+  Result<sim::TimeParameters> parameters = readTimeParameters(options.string(ids.file), options.strings(ids.param));
+  if (!parameters.ok())
+    return parameters.error();
+  request.options.parameters = *parameters;
   std::vector<uint64_t> workgroups;
   for (const std::string &text : options.strings(ids.workgroup)) {
     uint64_t number;

@@ -13,8 +13,11 @@ namespace hocket::run {
 
 /// The options' numbers in the subcommand's own table.
 struct TimeOptionIds {
-  unsigned time, param, workgroup, trace, picture, grid, vary;
+  unsigned time, file, param, workgroup, trace, picture, grid, vary;
 };
+
+/// The parameters of the file `path` (empty: the table's), changed by `assignments` ("KEY=VALUE").
+Result<sim::TimeParameters> readTimeParameters(const std::string &path, const std::vector<std::string> &assignments);
 
 /// A launch to be timed, and what came of it.
 class TimeRequest {

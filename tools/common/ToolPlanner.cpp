@@ -22,8 +22,10 @@ Result<ChosenChip> run::chipNamed(const std::string &architecture) {
 }
 
 std::string run::deviceFor(const std::string &device, const std::string &architecture) {
-  bool simulated = architecture != kArchitecture && (device == "auto" || device == "sim");
-  return simulated ? sim::deviceNameFor(architecture) : device;
+  if (architecture == kArchitecture)
+    return device;
+  bool simulated = device == "auto" || device == "sim";
+  return simulated ? sim::deviceNameFor(architecture) : device == "hip" ? "hip:" + architecture : device;
 }
 
 Result<ToolPlanner> ToolPlanner::make(const std::vector<std::string> &bundles, ChosenChip chip) {

@@ -24,8 +24,8 @@ struct ChosenChip {
 /// The chip that an option '--arch' names: all of it.
 Result<ChosenChip> chipNamed(const std::string &architecture);
 
-/// The device that '--device' names, with a chip that only the simulator has ("auto", "sim") that
-/// chip's simulator.
+/// The device that '--device' names for another chip than the usual one: with "auto" and "sim" that chip's simulator,
+/// with "hip" the first device of that chip.
 std::string deviceFor(const std::string &device, const std::string &architecture);
 
 using ForwardPlanPointer = std::shared_ptr<const attention::ForwardPlan>;

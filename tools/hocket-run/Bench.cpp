@@ -10,6 +10,7 @@
 #include "OptionTable.h"
 #include "Output.h"
 #include "Subcommands.h"
+#include "TimeRequest.h"
 
 #include "Manifest/Json.h"
 #include "hocket/Runtime/File.h"
@@ -23,6 +24,9 @@ using namespace hocket::run;
 using namespace hocket::attention;
 using llvm::StringRef;
 namespace json = llvm::json;
+
+/// Rows of each problem that are compared with the float64 reference.
+static constexpr int64_t kVerifiedRows = 64;
 
 static Result<std::set<unsigned>> readRows(StringRef option, const std::string &text, size_t rows) {
   std::set<unsigned> numbers;
@@ -118,6 +122,10 @@ Status Bench::readMeasuring(const Options &options) {
   bool simulated = opened->device->kind() == "sim";
   if (!simulated || options.has(OPT_measure))
     device = opened->device;
+  if (device)
+    verifies = !options.has(OPT_no_verify);
+  else if (options.has(OPT_no_verify))
+    return invalidInput("--no-verify is of measurements, and this run makes predictions; leave it out");
   if (device && options.has(OPT_vary))
     return invalidInput("--vary varies predictions; it has no effect on measurements, leave it out or use "
                         "'--device sim'");
@@ -174,9 +182,11 @@ Status Bench::readBaseline(const Options &options) {
 
 Result<Bench> Bench::read(const Options &options) {
   Bench bench;
-  for (const std::string &assignment : options.strings(OPT_time_param))
-    if (Status status = bench.timing.parameters.set(assignment); !status.ok())
-      return status.error();
+  Result<sim::TimeParameters> parameters =
+      readTimeParameters(options.string(OPT_time_file), options.strings(OPT_time_param));
+  if (!parameters.ok())
+    return parameters.error();
+  bench.timing.parameters = *parameters;
   bench.vary = options.has(OPT_vary);
   bench.calibration.launch = bench.timing.parameters.launchMicroseconds;
   for (auto step :
@@ -198,21 +208,35 @@ Result<ForwardPlanPointer> Bench::planOf(const BenchKernel &kernel, ForwardProbl
   return withLse.ok() ? withLse : plan;
 }
 
-Result<std::shared_ptr<const LaunchPlan>> Bench::planOf(const BenchKernel &kernel, const ListedProblem &asked,
-                                                        BenchCell &cell) {
+Result<ListedPlan> Bench::planOf(const BenchKernel &kernel, const ListedProblem &asked, BenchCell &cell) {
   const auto *backward = std::get_if<BackwardProblem>(&asked);
   if (backward && kernel.splits > 1)
     return unsupported("a backward does not split keys; leave out the number of slices");
   if (backward) {
     Result<BackwardPlanPointer> plan = planner->plan(kernel.choice, *backward);
-    return plan.ok() ? Result<std::shared_ptr<const LaunchPlan>>(*plan) : plan.error();
+    return plan.ok() ? Result<ListedPlan>(*plan) : plan.error();
   }
   Result<ForwardPlanPointer> plan = planOf(kernel, forwardOf(asked));
   if (!plan.ok())
     return plan.error();
   cell.registered = (*plan)->attention().kernel;
   cell.splits = std::max<int64_t>((*plan)->problem().tuning.numSplits, 1);
-  return std::shared_ptr<const LaunchPlan>(*plan);
+  return ListedPlan(*plan);
+}
+
+Status Bench::measure(const ListedPlan &plan, const PublishedRow &row, const Contents &contents, BenchCell &cell) {
+  Result<Measurement> measured = measurePlan(*device, launchPlanOf(plan), contents, measuring);
+  if (!measured.ok())
+    return measured.error();
+  cell.measured = *measured;
+  if (!verifies)
+    return Status::success();
+  Result<ListedVerdict> verdict = verifyListed(*device, plan, row.making, kVerifiedRows);
+  if (!verdict.ok())
+    return verdict.error();
+  verdict->outputs.clear();
+  cell.verified = *std::move(verdict);
+  return Status::success();
 }
 
 Status Bench::predict(BenchKernel &kernel, const LaunchPlan &plan, const PublishedRow &row, const Contents &contents,
@@ -252,7 +276,7 @@ Status Bench::predictVaried(BenchKernel &kernel, const LaunchPlan &plan, const C
 
 Result<BenchCell> Bench::runOne(BenchKernel &kernel, const PublishedRow &row) {
   BenchCell cell;
-  Result<std::shared_ptr<const LaunchPlan>> plan = planOf(kernel, row.problem, cell);
+  Result<ListedPlan> plan = planOf(kernel, row.problem, cell);
   if (!plan.ok()) {
     if (plan.error().kind != ErrorKind::Unsupported)
       return plan.error();
@@ -262,15 +286,11 @@ Result<BenchCell> Bench::runOne(BenchKernel &kernel, const PublishedRow &row) {
   Result<Contents> contents = contentsOf(row.problem, row.making);
   if (!contents.ok())
     return contents.error();
-  if (!device) {
-    if (Status status = predict(kernel, **plan, row, *contents, cell); !status.ok())
+  if (device)
+    if (Status status = measure(*plan, row, *contents, cell); !status.ok())
       return status.error();
-  } else {
-    Result<Measurement> measured = measurePlan(*device, **plan, *contents, measuring);
-    if (!measured.ok())
-      return measured.error();
-    cell.measured = *measured;
-  }
+  if (Status status = predict(kernel, launchPlanOf(*plan), row, *contents, cell); !status.ok())
+    return status.error();
   cell.done = true;
   return std::move(cell);
 }
@@ -331,7 +351,7 @@ static Result<int> runBench(const Options &options) {
   }
   if (Status status = writeJson(jsonPath, bench->toJson()); !status.ok())
     return status.error();
-  return bench->slower() == 0 ? exitRight : exitWrong;
+  return bench->slower() == 0 && bench->wrong() == 0 ? exitRight : exitWrong;
 }
 
 Result<int> run::benchCommand(llvm::ArrayRef<const char *> args) {

@@ -8,6 +8,7 @@
 #include "Placed.h"
 #include "PublishedTable.h"
 #include "ToolPlanner.h"
+#include "VerifyListed.h"
 
 #include "Simulator/GridTime.h"
 #include "Simulator/VariedTimes.h"
@@ -44,7 +45,10 @@ struct BenchCell {
   std::vector<BenchLaunch> launches; ///< of a prediction, in order
   sim::GridTime grid;     ///< predicted
   sim::VariedTimes varied; ///< execution without launch overhead; empty: not asked for
-  std::optional<Measurement> measured;
+  std::optional<Measurement> measured;    ///< beside the prediction
+  std::optional<ListedVerdict> verified; ///< of what was measured; nothing: not asked for
+
+  bool isWrong() const { return verified && !verified->passed(); }
 };
 
 /// Times of an earlier run, in microseconds, by problem and kernel.
@@ -65,6 +69,8 @@ public:
   Result<std::string> toPlot() const;
   /// Lines that are more than `maxSlowdown` per cent slower than in the saved run.
   unsigned slower() const;
+  /// Measured kernels whose results are wrong.
+  unsigned wrong() const;
 
 private:
   Status readTable(const Options &options);
@@ -73,9 +79,9 @@ private:
   Status readBaseline(const Options &options);
   Result<BenchCell> runOne(BenchKernel &kernel, const PublishedRow &row);
   /// The plan of `kernel` for what is asked for, and in `cell` what it is.
-  Result<std::shared_ptr<const attention::LaunchPlan>> planOf(const BenchKernel &kernel, const ListedProblem &asked,
-                                                              BenchCell &cell);
+  Result<ListedPlan> planOf(const BenchKernel &kernel, const ListedProblem &asked, BenchCell &cell);
   Result<ForwardPlanPointer> planOf(const BenchKernel &kernel, attention::ForwardProblem asked);
+  Status measure(const ListedPlan &plan, const PublishedRow &row, const Contents &contents, BenchCell &cell);
   Status predict(BenchKernel &kernel, const attention::LaunchPlan &plan, const PublishedRow &row,
                  const Contents &contents, BenchCell &cell);
   Status predictVaried(BenchKernel &kernel, const attention::LaunchPlan &plan, const Contents &contents,
@@ -106,6 +112,7 @@ private:
   std::optional<ToolPlanner> planner;
   std::shared_ptr<runtime::Device> device; ///< to measure on; null: predict
   MeasureOptions measuring;
+  bool verifies = true; ///< what is measured
   sim::TimingOptions timing;
   bool vary = false;
   PublishedTable table;

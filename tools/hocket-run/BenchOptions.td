@@ -6,11 +6,13 @@ defm published : Value<"published", "FILE", "The same with published measurement
 defm kernel : Value<"kernel", "NAME=CHOICE", "A kernel to run: CO,MANIFEST, a registered kernel, a schedule to compile, or auto, followed by :G to split the keys into G slices; NAME is a column of the file or one's own; may be repeated (default: hocket=auto)">;
 defm rows : Value<"rows", "N,N,...", "Only these lines of the data, counted from 1 (default: all)">;
 defm arch : Value<"arch", "CHIP", "Chip to compile for and to predict: gfx950 (default) or gfx942">;
-defm device : Value<"device", "auto|hip|sim", "hip measures, sim predicts (default: auto)">;
+defm device : Value<"device", "auto|hip|hip:N|sim", "hip measures, sim predicts (default: auto)">;
 defm warmup : Value<"warmup", "N", "Launches before measuring (default: 3)">;
 defm repetitions : Value<"repetitions", "N", "Launches that are measured (default: 20)">;
+def no_verify : Switch<"no-verify", "Do not compare what is measured with the reference">;
 def measure : Switch<"measure", "Measure on the simulator too: host time, which says nothing about a GPU">;
 defm calibrate : Value<"calibrate", "N,N,...", "Lines to fit clock and launch overhead to; they count in no error (default: none)">;
+defm time_file : Value<"time-file", "FILE", "Parameters of the cycle model, as 'hocket-run first-day' measures them; --time-param overrides them">;
 defm time_param : Value<"time-param", "KEY=VALUE", "Override a parameter of the cycle model; may be repeated">;
 def vary : Switch<"vary", "Predict under every variation of a doubtful parameter, too (docs/generated/TimeParameters.md), and show the range">;
 defm baseline : Value<"baseline", "FILE", "Compare with a run that was saved with --json">;

@@ -53,6 +53,14 @@ unsigned Bench::slower() const {
   return count;
 }
 
+unsigned Bench::wrong() const {
+  unsigned count = 0;
+  for (const std::vector<BenchCell> &line : cells)
+    for (const BenchCell &cell : line)
+      count += cell.isWrong();
+  return count;
+}
+
 std::string Bench::fieldText(size_t row, size_t kernel) const {
   const BenchCell &cell = cells[row][kernel];
   if (!cell.done)
@@ -61,8 +69,8 @@ std::string Bench::fieldText(size_t row, size_t kernel) const {
   llvm::raw_string_ostream out(text);
   double time = microseconds(cell);
   if (cell.measured)
-    out << format("%.1f [%.1f, %.1f] %.0f TFLOP/s", time, cell.measured->low, cell.measured->high,
-                  tflops(table.rows[row], cell));
+    out << format("%.1f [%.1f, %.1f] %.0f TFLOP/s, predicted %.1f%s", time, cell.measured->low, cell.measured->high,
+                  tflops(table.rows[row], cell), cell.grid.microseconds, cell.isWrong() ? ", WRONG" : "");
   else if (kernels[kernel].published)
     out << format("%.1f, predicted %.1f %+.1f%%",
                   table.rows[row].microseconds.at(kernels[kernel].name), time,
@@ -127,6 +135,11 @@ void Bench::print(llvm::raw_ostream &out) const {
         << (calibrateRows.empty() ? ", not fitted\n" : ", fitted to the lines marked *\n");
     printErrors(out);
   }
+  for (size_t r = 0; r < cells.size(); ++r)
+    for (size_t k = 0; k < kernels.size(); ++k)
+      if (cells[r][k].isWrong())
+        out << "line " << table.rows[r].number << ", " << kernels[k].name << ": "
+            << cells[r][k].verified->failures.front() << '\n';
   printRatios(out);
   if (unsigned count = slower(); maxSlowdown >= 0)
     out << format("%u lines are more than %.1f%% slower than before\n", count, maxSlowdown);
@@ -154,6 +167,12 @@ void Bench::writeCell(json::OStream &out, size_t row, size_t kernel) const {
   if (cell.measured) {
     out.attribute("fastest_us", cell.measured->fastest);
     out.attribute("quartile_us", json::Array{cell.measured->low, cell.measured->high});
+    if (cell.verified)
+      out.attributeArray("failures", [&] {
+        for (const std::string &failure : cell.verified->failures)
+          out.value(failure);
+      });
+    out.attribute("predicted_us", cell.grid.microseconds);
     return;
   }
   out.attribute("predicted_us", microseconds(cell));

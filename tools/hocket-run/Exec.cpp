@@ -85,7 +85,7 @@ static Result<Request> readRequest(const Options &options) {
   request.device = options.string(OPT_device, "auto");
   request.json = options.string(OPT_json);
   Result<TimeRequest> time =
-      TimeRequest::read(options, {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace,
+      TimeRequest::read(options, {OPT_time, OPT_time_file, OPT_time_param, OPT_time_workgroup, OPT_trace,
                                   OPT_picture, OPT_time_grid, OPT_time_vary});
   if (!time.ok())
     return time.error();

@@ -7,7 +7,7 @@ defm grid : Value<"grid", "X,Y,Z", "Workgroups; left-out dimensions are 1">;
 defm block : Value<"block", "X,Y,Z", "Work-items of a workgroup; left-out dimensions are 1">;
 defm dynamic_lds : Value<"dynamic-lds", "BYTES", "LDS on top of the kernel's own (default: 0)">;
 defm args : Value<"args", "FILE", "JSON file with the arguments; - for standard input (docs/HocketRun.md)">;
-defm device : Value<"device", "auto|hip|sim", "Device to run on (default: auto)">;
+defm device : Value<"device", "auto|hip|hip:N|sim", "Device to run on (default: auto)">;
 defm seed : Value<"seed", "N", "Order of waves in the simulator (default: 0, round robin)">;
 defm interleavings : Value<"interleavings", "N", "Run N times with seeds from --seed on; saved buffers must agree (default: 1)">;
 def check : Switch<"check", "Checked execution in the simulator: report races, missing waits, uninitialised data, hazards (docs/CheckedExecution.md)">;

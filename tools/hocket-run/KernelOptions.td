@@ -12,7 +12,7 @@ defm tolerance : Value<"tolerance", "[NAME=]ABS[,REL]", "What may lie between fo
 defm manifest : Value<"manifest", "FILE", "Launch manifest of a code object (default: beside it, with the ending .json; docs/Manifest.md)">;
 defm schedule : Value<"schedule", "NAME|FILE", "Compile with this schedule">;
 defm arch : Value<"arch", "CHIP", "Chip to compile for: gfx950 (default) or gfx942">;
-defm device : Value<"device", "auto|hip|sim", "Device to run on (default: auto; for another chip than gfx950 its simulator)">;
+defm device : Value<"device", "auto|hip|hip:N|sim", "Device to run on (default: auto; for another chip than gfx950 its simulator)">;
 defm seed : Value<"seed", "N", "Seed of the first interleaving, and of random tensors without one (default: 0)">;
 defm interleavings : Value<"interleavings", "N", "Launches with different orders of waves in the simulator; results must agree (default: 1)">;
 def check : Switch<"check", "Checked execution in the simulator: report races, missing waits, uninitialised data, hazards (docs/CheckedExecution.md)">;

@@ -29,6 +29,8 @@ Result<int> steadyStateCommand(llvm::ArrayRef<const char *> args);
 Result<int> benchCommand(llvm::ArrayRef<const char *> args);
 /// Sets two kernels side by side.
 Result<int> compareCommand(llvm::ArrayRef<const char *> args);
+/// Finds out what is true of a chip: conformance, times, parameters.
+Result<int> firstDayCommand(llvm::ArrayRef<const char *> args);
 /// Prints the cycle model's parameters.
 Result<int> timeParametersCommand(llvm::ArrayRef<const char *> args);
 

@@ -4,6 +4,7 @@
 #include "OptionTable.h"
 #include "Output.h"
 #include "Subcommands.h"
+#include "TimeRequest.h"
 
 #include "Grid/TimeParameters.h"
 #include "Target/Arch/ArchInfo.h"
@@ -48,16 +49,22 @@ static void print(llvm::raw_ostream &out, const TimeParameters &values) {
 static Result<int> runTimeParameters(const Options &options) {
   if (Status status = options.noInputs(); !status.ok())
     return status.error();
-  std::string name = options.string(OPT_arch, "gfx950");
+  Result<TimeParameters> given = readTimeParameters(options.string(OPT_time_file), {});
+  if (!given.ok())
+    return given.error();
+  const std::string &chip = given->chipOfFile();
+  std::string name = options.string(OPT_arch, chip.empty() ? "gfx950" : chip);
   Result<const ArchInfo *> arch = findArch(name);
   if (!arch.ok())
     return arch.error();
-  TimeParameters values = TimeParameters().on(**arch);
+  if (Status status = given->check(**arch); !status.ok())
+    return status.error();
+  TimeParameters values = given->on(**arch);
   if (options.has(OPT_json)) {
     Status status = writeJson(options.string(OPT_json), toJson(name, values));
     return status.ok() ? Result<int>(exitRight) : status.error();
   }
-  if (options.has(OPT_arch))
+  if (options.has(OPT_arch) || options.has(OPT_time_file))
     print(llvm::outs(), values);
   else
     llvm::outs() << sim::timeParameterPage();
@@ -67,7 +74,7 @@ static Result<int> runTimeParameters(const Options &options) {
 Result<int> run::timeParametersCommand(llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
   CommandLine command{"time-parameters",
-                      "[--arch CHIP] [--json FILE]",
+                      "[--arch CHIP] [--time-file FILE] [--json FILE]",
                       "Prints the parameters of the cycle model with value, unit, source and "
                       "confidence",
                       &table,

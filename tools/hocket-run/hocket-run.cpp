@@ -17,6 +17,7 @@ static constexpr Subcommand subcommands[] = {
     {"info", "show a code object's kernels, resources and arguments", infoCommand},
     {"compare", "run and time two kernels on one problem, side by side", compareCommand},
     {"bench", "measure or predict kernels over a list of problems", benchCommand},
+    {"first-day", "find out on a GPU whether instructions, kernels and predictions are right", firstDayCommand},
     {"steady-state", "count the instructions of a kernel's hot loop", steadyStateCommand},
     {"registry", "list the registered kernels and profiles", registryCommand},
     {"cache", "list, clear or verify the cache of compiled kernels", cacheCommand},

@@ -409,6 +409,8 @@ Result<GridTime> Predictor::run() {
   auto arch = findArch(program.codeObject().architecture());
   if (!arch.ok())
     return arch.error();
+  if (Status status = options.parameters.check(**arch); !status.ok())
+    return status.error();
   options.parameters = options.parameters.on(**arch);
   grid.workgroups = uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z;
   const TimeParameters &p = options.parameters;
@@ -446,13 +448,18 @@ Result<GridTime> Predictor::run() {
   return std::move(grid);
 }
 
+Result<GridTime> sim::predictGrid(Program &program, size_t kernelNumber, const runtime::LaunchShape &shape,
+                                  std::span<const std::byte> kernarg, const TimingOptions &options, KindCache *cache) {
+  return Predictor(program, kernelNumber, shape, kernarg, options, cache).run();
+}
+
 Result<GridTime> sim::predictGrid(runtime::Device &device, runtime::Kernel &kernel,
                                   const runtime::LaunchShape &shape,
                                   std::span<const std::byte> kernarg, const TimingOptions &options,
                                   KindCache *cache) {
   Result<GridTime> grid = internalError("nothing was predicted");
   Status status = withProgram(device, kernel, [&](Program &program, size_t number) {
-    grid = Predictor(program, number, shape, kernarg, options, cache).run();
+    grid = predictGrid(program, number, shape, kernarg, options, cache);
   });
   if (!status.ok())
     return status.error();

@@ -230,6 +230,8 @@ Result<std::unique_ptr<PreparedRun>> PreparedRun::create(Program &program, size_
   if (!arch.ok())
     return arch.error();
   TimingOptions options = given;
+  if (Status status = given.parameters.check(**arch); !status.ok())
+    return status.error();
   options.parameters = given.parameters.on(**arch);
   auto parts = std::make_unique<Parts>(**arch, options);
   auto table = TimedTable::of(*program.codeObject().image().text, **arch, options.parameters);

@@ -37,6 +37,7 @@ struct DeviceProperties {
   uint32_t computeUnits = 0;
   uint32_t waveSize = 64;
   uint32_t maxLdsPerWorkgroup = 0;
+  std::string software; ///< what drives it, for reports: "libamdhip64.so.7, runtime 70051831, driver 70051831"; or ""
 };
 
 /// The shape of one launch. `dynamicLds` is added to the kernel's static LDS.

@@ -18,7 +18,7 @@ namespace hocket::runtime {
 struct HipOptions {
   /// File names for dlopen, tried in this order.
   std::vector<std::string> libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"};
-  /// The first device of this architecture is taken, or the device `index`, which must be one.
+  /// The first device of this architecture (empty: of any) is taken, or the device `index`, which must be one.
   std::string architecture = "gfx950";
   std::optional<int> index;
 };

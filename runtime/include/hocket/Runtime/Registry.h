@@ -32,8 +32,8 @@ struct OpenedDevice {
   std::string note;
 };
 
-/// Opens "hip", "sim" or another registered device; "auto" takes `hip` if a gfx950 answers and
-/// `sim` otherwise. Errors: InvalidInput for an unknown name, NotFound or Host as the device says.
+/// Opens "hip" (the first gfx950), "hip:N" (HIP's device N, of any architecture), "hip:gfx942" (the first of that
+/// architecture), "sim" or another registered device; "auto" takes `hip` if a gfx950 answers and `sim` otherwise. Errors: InvalidInput for an unknown name, NotFound or Host as the device says.
 Result<OpenedDevice> openDevice(std::string_view name);
 
 } // namespace hocket::runtime
