@@ -18,7 +18,7 @@ using namespace hocket;
 /// In size, of factor times inner, and of the addend: f32 holds their sum to 2e-4, also where they cancel.
 static constexpr double kLargest = 4096;
 /// No value is looked at through more operations.
-static constexpr int64_t kMaxDepth = 64;
+static constexpr int64_t kMaxTailDepth = 64;
 
 namespace {
 /// What numbers in f32 are at least and at most.
@@ -83,7 +83,7 @@ Bounds BoundsOf::operator()(Value value, int64_t depth) const {
   if (matchPattern(value, m_Constant(&constant)))
     return {constant.getValueAsDouble(), constant.getValueAsDouble()};
   Operation *made = value.getDefiningOp();
-  if (!made || depth == kMaxDepth)
+  if (!made || depth == kMaxTailDepth)
     return {};
   auto operand = [&](unsigned index) { return (*this)(made->getOperand(index), depth + 1); };
   if (isa<math::TanhOp, math::ErfOp, math::SinOp, math::CosOp>(made))
