@@ -163,7 +163,7 @@ def Tile_Columns : Tile_Type<"Columns", "columns"> {
 /// Operands and accumulators of the matrix unit.
 def Tile_ProductFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfProduct()">]>,
-    "a fragment of the matrix unit, f32 or i32 in layout acc or bf16, f16, f32, i8 or a float of 8 or 4 bits in operands",
+    "a fragment of the matrix unit, f32 or i32 in layout acc or bf16, f16, i8, a float of 8 or 4 bits or, with bits(32), f32 in operands",
     "::hocket::tile::FragType">;
 def Tile_FloatFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfProduct()">,
@@ -179,7 +179,7 @@ def Tile_ScaleFrag : Type<
 /// What the matrix unit and the ops made for attention take: f32 in `acc`, 16 bits and f32 in operands.
 def Tile_MatrixFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfMatrixUnit()">]>,
-    "a fragment of the matrix unit, f32 in layout acc or bf16, f16 and f32 in operands",
+    "a fragment of the matrix unit, f32 in layout acc or bf16, f16 and, with bits(32), f32 in operands",
     "::hocket::tile::FragType">;
 def Tile_LaneRows : Type<
     And<[Tile_Rows.predicate, CPred<"::llvm::cast<::hocket::tile::RowsType>($_self).isOfMatrixUnit()">]>,

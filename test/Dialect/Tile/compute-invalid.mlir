@@ -302,7 +302,7 @@ tile.kernel @normalize_columns() target("gfx950") waves(1) {
 // What is made for the matrix unit and for attention takes what the matrix unit has.
 tile.kernel @rounded_scores() target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, acc>
-  // expected-error @below {{operand #0 must be a fragment of the matrix unit, f32 in layout acc or bf16, f16 and f32 in operands}}
+  // expected-error @below {{operand #0 must be a fragment of the matrix unit, f32 in layout acc or bf16, f16 and, with bits(32), f32 in operands}}
   %1 = tile.exp2 %0 : !tile.frag<32x32xbf16, acc>
 }
 
@@ -431,4 +431,15 @@ tile.kernel @map_of_packed() target("gfx950") waves(1) {
   %1 = tile.map(%x = %0 : !tile.frag<32x64xf4E2M1FN, lhs>) -> !tile.frag<32x64xf4E2M1FN, lhs> {
     tile.yield %x : f4E2M1FN
   }
+}
+
+// -----
+
+// Without 'bits(32)', f32 lies beside operands of 16 bits.
+tile.kernel @mma_f32_beside() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xf32, lhs>
+  %1 = tile.fill 0.0 : !tile.frag<32x32xf32, rhs>
+  %2 = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{i8, a float of 8 or 4 bits or, with bits(32), f32 in operands, but got '!tile.frag<32x32xf32, lhs>'}}
+  %3 = tile.mma %0, %1, %2 : <32x32xf32, lhs>, <32x32xf32, rhs>, <32x32xf32, acc>
 }
