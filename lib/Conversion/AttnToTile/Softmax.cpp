@@ -141,8 +141,8 @@ SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64
   SmallVector<Value> results = {narrow, sum};
   if (options.exactSum)
     results.push_back(tile::RowSumOp::create(builder, wide, sumsBefore[1]));
-  if (drop)
-    results[0] = drop(packed, firstRow);
+  if (drop) // of pairs of 16 bits packed ones
+    results[0] = small ? Value(tile::PackOp::create(builder, packedPart, drop(wide, firstRow))) : drop(narrow, firstRow);
   return results;
 }
 
