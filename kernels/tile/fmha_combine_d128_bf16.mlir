@@ -20,7 +20,6 @@ tile.kernel @fmha_combine_d128_bf16(
     %num_splits: i32 {tile.bind = "num_splits"}) target("gfx950") waves(4) attributes {
     tile.requires = [
       ["head_dim_v == 128", "head_dim_v must be 128"],
-      ["is_bf16", "the kernel's output is bf16"],
       ["o_stride_b % 8 == 0", "o_stride_b must be a multiple of 8 elements"],
       ["o_stride_s % 8 == 0", "o_stride_s must be a multiple of 8 elements"],
       ["o_stride_h % 8 == 0", "o_stride_h must be a multiple of 8 elements"]],

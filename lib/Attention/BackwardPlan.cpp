@@ -181,7 +181,7 @@ std::string attention::describeBackward(const ForwardSemantics &semantics, const
   if (adds)
     whose += "_" + std::string(toString(kernel.accumulate));
   std::string text = "attn.backward @fmha_bwd_" + whose + "_" + semantics.kernelSuffix() + " part(" +
-                     name + ") element_type(" + std::string(irName(semantics.dtype)) +
+                     name + ") element_type(" + std::string(irName(semantics.dtype.q)) +
                      ") head_dim(" + std::to_string(semantics.headDim) + ")";
   if (semantics.headDimV != semantics.headDim)
     text += " head_dim_v(" + std::to_string(semantics.headDimV) + ")";

@@ -31,7 +31,7 @@ static std::string appendName(const ForwardSemantics &semantics) {
   std::string name = "append_d" + std::to_string(semantics.headDim);
   if (semantics.headDimV != semantics.headDim)
     name += "x" + std::to_string(semantics.headDimV);
-  name += "_" + std::string(optionName(semantics.dtype));
+  name += "_" + optionName(semantics.dtype);
   if (semantics.lists.inPages())
     name += (semantics.lists.pageLists ? "_page_lists" : "_pages") + std::to_string(semantics.lists.pageSize) +
             (semantics.lists.vectorPages ? "_vectors" : "");
@@ -129,7 +129,7 @@ private:
 
 Writer::Writer(const ForwardSemantics &semantics, std::string_view architecture)
     : semantics(semantics), update(semantics.update), architecture(architecture),
-      element(irName(semantics.dtype)), isPacked(semantics.lists.packedQ) {
+      element(irName(semantics.dtype.q)), isPacked(semantics.lists.packedQ) {
   HeadTile ofQueries(semantics.headDim, false), ofKeys(semantics.headDim, semantics.lists.vectorPages),
       ofValues(semantics.headDimV, semantics.lists.vectorPages);
   parts = {{"k_new", "k", ofKeys, update.turns(), false}, {"v_new", "v", ofValues, false, false}};

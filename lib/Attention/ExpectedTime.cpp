@@ -73,8 +73,8 @@ double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
 /// Bytes of the rows of a head: Q in, unless no key is seen, and what is computed of it out.
 double SlicesLaunch::bytesOfRows(int64_t block, int64_t slice) const {
   const int64_t rows = std::min(problem.seqQ - block * cost.rows, cost.rows);
-  const int64_t in = tilesOf(block, slice).empty() ? 0 : bytesOf(problem.dtype);
-  const int64_t out = splits > 1 ? kPartialBytes : bytesOf(problem.dtype);
+  const int64_t in = tilesOf(block, slice).empty() ? 0 : bytesOf(problem.dtype.q);
+  const int64_t out = splits > 1 ? kPartialBytes : bytesOf(problem.dtype.o);
   return double(rows) * headsOfRow * double(problem.headDim * in + problem.headDimV * out);
 }
 
@@ -124,7 +124,8 @@ double SlicesLaunch::memoryMicroseconds(const Machine &machine) const {
       keys += double(keysRead(block, slice).size());
       rowBytes += bytesOfRows(block, slice);
     }
-  const double keyBytes = double((problem.headDim + problem.headDimV) * bytesOf(problem.dtype)) * distinctShare(machine);
+  const int64_t ofKey = problem.headDim * bytesOf(problem.dtype.k) + problem.headDimV * bytesOf(problem.dtype.v);
+  const double keyBytes = double(ofKey) * distinctShare(machine);
   return double(problem.batch * problem.heads) * (keys * keyBytes + rowBytes) / machine.bytesPerMicrosecond();
 }
 

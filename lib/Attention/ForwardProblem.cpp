@@ -40,7 +40,9 @@ std::string ForwardSemantics::kernelSuffix() const {
   std::string text = "d" + std::to_string(headDim);
   if (headDimV != headDim)
     text += "x" + std::to_string(headDimV);
-  text += "_" + std::string(optionName(dtype)) + "_" + std::string(visibility.name());
+  text += "_" + optionName(dtype) + "_" + std::string(visibility.name());
+  if (descale)
+    text += "_descale";
   if (sink)
     text += "_sink";
   for (const SequenceList &list : sequenceLists())
@@ -128,7 +130,7 @@ static TensorSpec rowsOfHeads(const ForwardProblem &problem, const char *name, T
   if (sequence == 1)
     at.sequence = std::max(at.sequence, dim);
   std::string stride = std::string(name) + "_stride_";
-  TensorSpec spec{name, role, problem.dtype, dim,
+  TensorSpec spec{name, role, problem.dtype.of(name), dim,
                   {{"batch", stride + "b", problem.batch, at.batch},
                    {"head", stride + "h", perSequence, at.head},
                    {"sequence", stride + "s", sequence, at.sequence, kTileRows}}};
@@ -147,7 +149,7 @@ static void addUpdate(const ForwardProblem &problem, std::vector<TensorSpec> &li
     return;
   int64_t angles = problem.update.rotaryDim / 2;
   for (std::string name : {"rotary_cos", "rotary_sin"})
-    list.push_back({name, TensorRole::Input, problem.dtype, angles,
+    list.push_back({name, TensorRole::Input, problem.dtype.q, angles,
                     {{"position", name + "_stride_p", problem.positions, angles}}, true, /*strided=*/false});
 }
 
@@ -182,7 +184,7 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
     TensorStrides at =
         given != strides.end() ? given->second : denseStrides(order, lists.pageSize, kvHeads, dim);
     std::string stride = std::string(name) + "_stride_";
-    return TensorSpec{name, TensorRole::Input, dtype, dim,
+    return TensorSpec{name, TensorRole::Input, dtype.of(name), dim,
                       {{"page", stride + "b", numPages, at.batch},
                        {"head", stride + "h", kvHeads, at.head},
                        {"sequence", stride + "s", lists.pageSize, at.sequence}}};
@@ -205,6 +207,10 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
       tensor("q", TensorRole::Input, lists.packedQ, rowsQ, heads, headDim),
       keys("k", headDim), keys("v", headDimV),
       tensor("o", TensorRole::Output, lists.packedQ, rowsQ, heads, headDimV), std::move(lse)};
+  if (descale)
+    for (std::string name : {"q_descale", "k_descale", "v_descale"})
+      list.push_back({name, TensorRole::Input, ElementType::F32, kvHeads, {{"batch", name + "_stride_b", batch, kvHeads}}, true,
+                      /*strided=*/false});
   if (sink)
     list.push_back({"sink", TensorRole::Input, ElementType::F32, heads, {}, true, /*strided=*/false});
   for (const SequenceList &entry : sequenceLists())
@@ -275,7 +281,7 @@ static std::string describeExtents(const ForwardProblem &problem) {
 }
 
 std::string ForwardProblem::describe() const {
-  std::string text = std::string(optionName(dtype)) + describeExtents(*this);
+  std::string text = optionName(dtype) + describeExtents(*this);
   if (visibility != Visibility())
     text += " " + std::string(visibility.name());
   text += " " + std::string(toString(layout));
@@ -311,6 +317,8 @@ std::string ForwardProblem::describe() const {
   for (const ForwardFlag &flag : kFlags)
     if (this->*flag.value)
       text += " " + std::string(flag.name);
+  if (descale)
+    text += " descale";
   if (sink)
     text += " sink";
   if (dropout)
@@ -406,8 +414,12 @@ Status attention::validate(const ForwardProblem &problem) {
     return status;
   if (Status status = checkModifications(problem); !status.ok())
     return status;
-  if (!isOperandType(problem.dtype))
-    return noKernelTakes("dtype", problem.dtype);
+  if (Status status = attention::validate(problem.dtype); !status.ok())
+    return status;
+  bool changesTypes = problem.dtype.k != problem.dtype.o || problem.dtype.v != problem.dtype.o || problem.dtype.q != problem.dtype.o;
+  if (changesTypes && (problem.update.appends || problem.update.turns()))
+    return unsupported("dtype is " + optionName(problem.dtype) + ", and nothing rounds what is appended or turned to 8 bits; "
+                       "write it to the cache in a launch before");
   std::vector<TensorSpec> tensors = problem.tensors();
   if (Status status = checkStrideNames(problem, tensors); !status.ok())
     return status;
@@ -485,8 +497,6 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"bias", Value::integer(hasBias(problem))},
       {"block_queries", Value::integer(problem.blocks.any() ? problem.blocks.queries : 0)},
       {"scale", Value::real(problem.effectiveScale())},
-      {"is_bf16", Value::integer(problem.dtype == ElementType::BF16)},
-      {"is_fp16", Value::integer(problem.dtype == ElementType::F16)},
       {"in_pages", Value::integer(problem.lists.inPages())},
       {"vector_pages", Value::integer(problem.lists.inPages() && problem.pageLayout == PageLayout::Vectorised)},
       {"num_splits", Value::integer(std::max<int64_t>(problem.tuning.numSplits, 1))},
@@ -496,7 +506,6 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"dropout_offset", Value::integer(problem.dropping.offset)},
       {"full_blocks", Value::integer(problem.fullBlocks ? 1 : 0)},
       {"dropout_words", Value::integer(problem.dropping.inMemory ? kDropoutWords : 0)},
-      {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };
   if (problem.blocks.any()) {
     auto extents = problem.capturedExtents.find("kv_indices");

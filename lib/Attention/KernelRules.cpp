@@ -22,6 +22,8 @@ namespace {
 constexpr int64_t kMostWorkItems = UINT32_MAX;
 /// Waves and keys of a tile where an entry leaves them to the schedule and the head.
 constexpr int64_t kMostWaves = 8, kLargeTile = 128;
+/// Bytes of the elements that an entry's multiples of strides are counted in.
+constexpr int64_t kUsualBytes = 2;
 
 /// Walks the rules of one entry over a problem that it repairs as it goes.
 class Rules {
@@ -31,8 +33,7 @@ public:
 
   void walk(std::string_view architecture) {
     checkArchitecture(architecture);
-    checkOption("dtype", problem.dtype, entry.dtypes,
-                [](ElementType type) { return std::string(optionName(type)); });
+    checkTypes();
     checkHeadDims();
     checkSplits();
     if (entry.role != KernelRole::Combine)
@@ -81,6 +82,17 @@ private:
       wanted += (wanted.empty() ? "" : " or ") + text(option);
     fail(std::string(field), text(value), wanted);
     value = taken.front();
+  }
+
+  /// What combines slices writes O alone.
+  void checkTypes() {
+    auto name = [](const HeadTypes &types) { return optionName(types); };
+    if (entry.role != KernelRole::Combine)
+      return checkOption("dtype", problem.dtype, entry.dtypes, name);
+    HeadTypes written = problem.dtype.o;
+    checkOption("dtype", written, entry.dtypes, name);
+    if (written != HeadTypes(problem.dtype.o))
+      problem.dtype = written;
   }
 
   void checkModifications() {
@@ -255,15 +267,16 @@ private:
 
   void checkStrides(manifest::TensorSpec tensor) {
     bool wrong = false;
+    const int64_t multiple = std::max<int64_t>(entry.strideMultiple * kUsualBytes / bytesOf(tensor.type), 1);
     for (manifest::TensorDimension &dimension : tensor.dimensions) {
-      if (dimension.stride % entry.strideMultiple == 0)
+      if (dimension.stride % multiple == 0)
         continue;
       fail("the " + dimension.name + " stride of '" + tensor.name + "'",
            std::to_string(dimension.stride),
-           "multiples of " + std::to_string(entry.strideMultiple) + " elements");
+           "multiples of " + std::to_string(multiple) + " elements");
       broken.back().ofLayout = true;
       dimension.stride = static_cast<int64_t>(llvm::alignTo(
-          static_cast<uint64_t>(dimension.stride), uint64_t(entry.strideMultiple)));
+          static_cast<uint64_t>(dimension.stride), uint64_t(multiple)));
       wrong = true;
     }
     if (wrong)

@@ -12,7 +12,7 @@ using namespace hocket::attention;
 /// keys, and has no mask and no modifications.
 static KernelVariant variantOfCombine(const ForwardProblem &problem) {
   KernelVariant variant;
-  variant.dtype = problem.dtype;
+  variant.dtype = problem.dtype.o;
   variant.headDim = variant.headDimV = problem.headDimV;
   for (const ForwardFlag &flag : forwardFlags())
     variant.*flag.value = problem.*flag.value;
@@ -81,7 +81,7 @@ static std::vector<KernelVariant> withChoices(const std::vector<KernelVariant> &
 std::vector<KernelVariant> KernelEntry::variants() const {
   std::vector<KernelVariant> result;
   for (HeadDims dims : headDims)
-    for (ElementType dtype : dtypes)
+    for (const HeadTypes &dtype : dtypes)
       for (Visibility mask : masks) {
         KernelVariant variant;
         variant.dtype = dtype;

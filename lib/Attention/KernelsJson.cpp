@@ -38,19 +38,17 @@ static bool checkKeys(const json::Value &value, llvm::ArrayRef<StringRef> known,
   return false;
 }
 
-namespace hocket {
-static bool fromJSON(const json::Value &value, ElementType &type, json::Path path) {
-  Result<ElementType> parsed = parseOperandType(value.getAsString().value_or(""));
+namespace hocket::attention {
+static bool fromJSON(const json::Value &value, HeadTypes &types, json::Path path) {
+  Result<HeadTypes> parsed = parseHeadTypes(value.getAsString().value_or(""));
   if (!parsed.ok()) {
-    path.report("expected \"bf16\" or \"fp16\"");
+    path.report("expected types as in \"bf16\", \"fp16\", \"f8e4m3\" or \"bf16_kv_f8e4m3\"");
     return false;
   }
-  type = *parsed;
+  types = *parsed;
   return true;
 }
-} // namespace hocket
 
-namespace hocket::attention {
 static bool fromJSON(const json::Value &value, HeadDims &dims, json::Path path) {
   const json::Array *pair = value.getAsArray();
   if (!pair || pair->size() != 2 || !(*pair)[0].getAsInteger() || !(*pair)[1].getAsInteger()) {
@@ -322,10 +320,10 @@ static json::Array names(const std::vector<Visibility> &masks) {
     array.push_back(std::string(mask.name()));
   return array;
 }
-static json::Array names(const std::vector<ElementType> &types) {
+static json::Array names(const std::vector<HeadTypes> &list) {
   json::Array array;
-  for (ElementType type : types)
-    array.push_back(std::string(optionName(type)));
+  for (const HeadTypes &types : list)
+    array.push_back(optionName(types));
   return array;
 }
 

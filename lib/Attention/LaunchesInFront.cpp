@@ -54,13 +54,13 @@ static DescribedKernel describeWorkList(const ForwardSemantics &semantics) {
 
 static DescribedKernel describeListedCombine(const ForwardSemantics &semantics) {
   std::string dim = std::to_string(semantics.headDimV), clauses = sequenceClauses(semantics, /*ofKeys=*/false);
-  std::string name = "fmha_combine_work_d" + dim + "_" + std::string(optionName(semantics.dtype));
+  std::string name = "fmha_combine_work_d" + dim + "_" + std::string(optionName(semantics.dtype.o));
   for (const char *part : {"packed_queries", "query_lengths"})
     if (clauses.find(part) != std::string::npos)
       name += std::string("_") + part;
   std::string lse = semantics.wantLse ? " lse" : "";
   return {name + (semantics.wantLse ? "_lse" : ""),
-          "attn.combine @" + name + " element_type(" + std::string(irName(semantics.dtype)) + ") head_dim(" + dim + ")" +
+          "attn.combine @" + name + " element_type(" + std::string(irName(semantics.dtype.o)) + ") head_dim(" + dim + ")" +
               lse + " work_list" + clauses + "\n"};
 }
 

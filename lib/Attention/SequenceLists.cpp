@@ -126,7 +126,10 @@ manifest::NumberRange attention::numbersOf(const ForwardProblem &problem, const 
 
 /// What vectors of 16 bytes ask of pages and heads.
 static Status checkVectors(const ForwardProblem &problem) {
-  const int64_t vector = vectorElements(problem.dtype);
+  if (vectorElements(problem.dtype.v) != vectorElements(problem.dtype.o))
+    return unsupported("page-layout is vectorised and dtype " + optionName(problem.dtype) +
+                       ", and no kernel reads vectors of values of 8 bits; use the layouts nhd or hnd");
+  const int64_t vector = std::max(vectorElements(problem.dtype.k), vectorElements(problem.dtype.v));
   auto refused = [&](std::string_view name, int64_t found, std::string_view hint) {
     return invalidInput(std::string(name) + " is " + std::to_string(found) + ", pages in the vectorised layout want a multiple of " +
                         std::to_string(vector) + ", as many elements as 16 bytes have; " + std::string(hint));

@@ -34,7 +34,7 @@ static double combineMicroseconds(const ForwardProblem &problem, const KernelCos
                   (rounds - 1) * cost.cyclesOf({.tiles = steps, .isFirst = false}, together);
   double share = std::min(1.0, double(blocks) / double(machine.units));
   double bytes = double(problem.batch * problem.heads * problem.seqQ) *
-                 (double(problem.headDimV * (splits * kPartialBytes + bytesOf(problem.dtype))) +
+                 (double(problem.headDimV * (splits * kPartialBytes + bytesOf(problem.dtype.o))) +
                   double(splits * kPartialBytes));
   double compute = cycles / (machine.clock(share) * 1000);
   return std::max(compute, bytes / machine.bytesPerMicrosecond()) +

@@ -48,9 +48,9 @@ struct TileShapeConstraints {
 /// attention loop, these are tiles of K and of V.
 bool holdsBothOperands(tile::ForTilesOp loop, tile::ScheduleOp schedule);
 
-/// Heads of Q and K, and of V, in elements: multiples of 32; and what an element takes in LDS.
+/// Heads of Q and K, and of V, in elements: multiples of 32; what an element takes in LDS, and as an operand in registers.
 struct HeadWidths {
-  int64_t depth = 0, depthV = 0, elementBytes = 0;
+  int64_t depth = 0, depthV = 0, elementBytes = 0, operandBytes = elementBytes;
 };
 
 /// Waves that have something to write with each LDS DMA instruction of a panel of a tile of `rows` rows of heads.

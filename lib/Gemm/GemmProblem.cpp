@@ -63,9 +63,6 @@ manifest::Variables gemm::problemVariables(const GemmProblem &problem,
       {"m", Value::integer(problem.m)},
       {"n", Value::integer(problem.n)},
       {"k", Value::integer(problem.k)},
-      {"is_bf16", Value::integer(problem.dtype == ElementType::BF16)},
-      {"is_fp16", Value::integer(problem.dtype == ElementType::F16)},
-      {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };
   std::vector<TensorSpec> matrices = problem.tensors();
   addVariables(variables, matrices);

@@ -173,9 +173,11 @@ Result<ForwardProblem> capi::readProblem(const hocket_forward_problem &from) {
   if (dtype < 0 || dtype >= static_cast<int>(elementTypeTable().size()))
     return invalidInput("dtype is " + std::to_string(dtype) +
                         ", expected HOCKET_BF16 or HOCKET_FP16");
-  auto type = static_cast<ElementType>(dtype);
-  if (!isOperandType(type))
-    return noKernelTakes("dtype", type);
+  Result<HeadTypes> types = given.dtypes ? parseHeadTypes(given.dtypes) : HeadTypes(static_cast<ElementType>(dtype));
+  if (!types.ok())
+    return types.error();
+  if (Status status = attention::validate(*types); !status.ok())
+    return status.error();
   if (layout != HOCKET_BSHD && layout != HOCKET_BHSD)
     return invalidInput("layout is " + std::to_string(layout) +
                         ", expected HOCKET_BSHD or HOCKET_BHSD");
@@ -186,7 +188,7 @@ Result<ForwardProblem> capi::readProblem(const hocket_forward_problem &from) {
   if (!mask.ok())
     return mask.error();
   ForwardProblem problem;
-  problem.dtype = type;
+  problem.dtype = *types;
   readPlainFields(given, problem);
   problem.visibility = *mask;
   if (given.has_scale)

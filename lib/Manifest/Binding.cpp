@@ -109,7 +109,23 @@ static Status storeArgument(const Argument &argument, const Variables &problem,
   return storeInteger(argument, *value, block);
 }
 
+/// What the kernel takes a tensor's elements for is what they are, where the problem says it.
+static Status checkTypes(const Manifest &manifest, const Variables &problem) {
+  for (const TensorInfo &tensor : manifest.tensors) {
+    auto found = problem.find(tensor.name + "_type");
+    if (!tensor.dtype || found == problem.end())
+      continue;
+    auto type = static_cast<ElementType>(found->second.asInteger());
+    if (!areCompatible(type, *tensor.dtype))
+      return unsupported("kernel '" + manifest.kernel + "' does not take this problem: '" + tensor.name + "' has elements of " +
+                         std::string(toString(type)) + ", expected " + std::string(toString(*tensor.dtype)));
+  }
+  return Status::success();
+}
+
 Status manifest::checkRequirements(const Manifest &manifest, const Variables &problem) {
+  if (Status status = checkTypes(manifest, problem); !status.ok())
+    return status;
   for (const Requirement &requirement : manifest.requirements) {
     Result<Value> value = requirement.condition.evaluate(problem);
     if (!value.ok())

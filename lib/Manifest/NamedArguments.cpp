@@ -103,8 +103,6 @@ Signature manifest::signatureOf(const Manifest &manifest) {
   Signature signature;
   signature.tensors = wantedTensors(manifest);
   std::set<std::string> given = {"workspace"};
-  if (!signature.tensors.empty())
-    given.insert({"is_bf16", "is_fp16", "element_bytes"});
   std::set<std::string> wanted;
   for (const TensorInfo &tensor : signature.tensors)
     for (const std::vector<Expression> *list : {&tensor.sizes, &tensor.strides})
@@ -295,12 +293,6 @@ Result<Variables> Derivation::run() {
   for (const TensorInfo &info : signature.tensors)
     if (Status status = addTensor(info, *given(info.name)); !status.ok())
       return status.error();
-  if (!signature.tensors.empty()) {
-    ElementType first = given(signature.tensors.front().name)->dtype;
-    variables["is_bf16"] = Value::integer(first == ElementType::BF16);
-    variables["is_fp16"] = Value::integer(first == ElementType::F16);
-    variables["element_bytes"] = Value::integer(bytesOf(first));
-  }
   if (Status status = checkScalars(); !status.ok())
     return status.error();
   for (const auto &[name, value] : arguments.scalars)

@@ -120,6 +120,7 @@ void manifest::addVariables(Variables &variables, const std::vector<TensorSpec> 
   for (const TensorSpec &tensor : tensors) {
     for (const TensorDimension &dimension : tensor.dimensions)
       variables[dimension.variable] = Value::integer(dimension.stride);
+    variables[tensor.name + "_type"] = Value::integer(static_cast<int64_t>(tensor.type));
     variables[tensor.name + "_bytes"] = Value::integer(static_cast<int64_t>(tensor.spanBytes()));
   }
 }

@@ -30,14 +30,25 @@ static std::string references(const ForwardSemantics &semantics, bool isMask) {
   return std::string(isMask ? " mask_mod(" : " score_mod(") + names + ")";
 }
 
+/// "bf16", or "q = bf16, k = f8E4M3FN, ...".
+static std::string typesOf(const attention::HeadTypes &types) {
+  if (types == attention::HeadTypes(types.q) && types.o == types.q)
+    return std::string(irName(types.q));
+  std::string text;
+  for (auto [name, type] : {std::pair("q", types.q), {"k", types.k}, {"v", types.v}, {"o", types.o}})
+    text += (text.empty() ? "" : ", ") + std::string(name) + " = " + std::string(irName(type));
+  return text;
+}
+
 std::string hocket::describeForward(const ForwardSemantics &semantics, bool split) {
   std::string text = "attn.forward @" + forwardName(semantics, split) + " element_type(" +
-                     std::string(irName(semantics.dtype)) + ") head_dim(" +
-                     std::to_string(semantics.headDim) + ")";
+                     typesOf(semantics.dtype) + ") head_dim(" + std::to_string(semantics.headDim) + ")";
   if (semantics.headDimV != semantics.headDim)
     text += " head_dim_v(" + std::to_string(semantics.headDimV) + ")";
   text += " mask(" + semantics.visibility.attnText() + ")";
   text += clauses(semantics) + (split ? " split" : "");
+  if (semantics.descale)
+    text += " descale";
   if (semantics.sink)
     text += " sink";
   for (const attention::SequenceList &list : attention::sequenceLists())
@@ -68,8 +79,8 @@ std::string hocket::describeForward(const attention::ForwardProblem &problem) {
 
 std::string hocket::describeCombine(const ForwardSemantics &semantics) {
   std::string dim = std::to_string(semantics.headDimV);
-  return "attn.combine @fmha_combine_d" + dim + "_" + std::string(optionName(semantics.dtype)) +
-         " element_type(" + std::string(irName(semantics.dtype)) + ") head_dim(" + dim + ")" +
+  return "attn.combine @fmha_combine_d" + dim + "_" + std::string(optionName(semantics.dtype.o)) +
+         " element_type(" + std::string(irName(semantics.dtype.o)) + ") head_dim(" + dim + ")" +
          clauses(semantics) + "\n";
 }
 

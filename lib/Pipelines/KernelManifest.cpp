@@ -110,7 +110,7 @@ private:
     if (address == binding)
       if (Status status = addTensor(view, binding, extents, *strides); !status)
         return status;
-    return requireView(index, view, binding);
+    return requireView(binding);
   }
 
   /// What the view is to callers who give tensors by name.
@@ -138,19 +138,10 @@ private:
     return names;
   }
 
-  /// What the views themselves ask of a problem: their element type, and that an optional output is
-  /// wanted (a kernel that writes LSE does so through a pointer that must not be null).
-  Status requireView(unsigned index, tile::ViewType view, StringRef binding) {
+  /// An optional output must be wanted: a kernel that writes LSE does so through a pointer that must not be null.
+  Status requireView(StringRef binding) {
     if (binding == "lse")
       return require("want_lse", "the kernel writes LSE, which must be asked for");
-    // All have the type of the first: Q of attention, A of a product.
-    ArrayRef<Type> before = kernel.getFunctionType().getInputs().take_front(index);
-    if (llvm::any_of(before, llvm::IsaPred<tile::ViewType>))
-      return Status::success();
-    if (view.getElementType().isBF16())
-      return require("is_bf16", "the kernel's tensors are bf16");
-    if (view.getElementType().isF16())
-      return require("is_fp16", "the kernel's tensors are fp16");
     return Status::success();
   }
 

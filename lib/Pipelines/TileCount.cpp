@@ -21,7 +21,7 @@ Result<std::optional<int64_t>> hocket::tileKeysOf(const attention::KernelEntry &
   if (entry.tuning.kvTile == 0)
     return std::optional<int64_t>();
   // Types of one entry are equally wide.
-  HeadWidths head{inBlocks(dims.qk), inBlocks(dims.v), bytesOf(entry.dtypes.front())};
+  HeadWidths head{inBlocks(dims.qk), inBlocks(dims.v), bytesOf(entry.dtypes.front().k), bytesOf(entry.dtypes.front().q)};
   return std::optional(fetchableKeys(**arch, head, entry.tuning.waves, entry.tuning.kvTile));
 }
 
@@ -38,7 +38,7 @@ static Result<TileSizes> sizesOf(const ForwardProblem &problem, const attention:
   if (!keys.ok())
     return keys.error();
   constraints.kvTile = *keys;
-  HeadWidths head{inBlocks(problem.headDim), inBlocks(problem.headDimV), bytesOf(problem.dtype)};
+  HeadWidths head{inBlocks(problem.headDim), inBlocks(problem.headDimV), bytesOf(problem.dtype.k), bytesOf(problem.dtype.q)};
   TileShape shape = chooseTileShape(**arch, head, constraints);
   return TileSizes{shape.waves * kWaveRows, shape.kvTile};
 }

@@ -1,6 +1,6 @@
 """New keys and values for caches, and rotary embedding, as the arguments of one call say."""
 from . import _tensors
-from ._call import check_rows, check_tensor, join_vectors
+from ._call import check_rows, check_tensor, each_type, join_vectors
 from ._errors import InvalidInput
 
 
@@ -24,15 +24,15 @@ class Appended:
         self._angles = () if cos is None else (cos, sin)
         self._interleaved, self._most = interleaved, most
 
-    def _view(self, tensor, name, first, stream):
+    def _view(self, tensor, name, first, stream, is_cache=False):
         _tensors.refuse_gradient(tensor, name)
-        view = _tensors.read(tensor, name, self._dtype, stream)
-        check_tensor(view, first.dtype, first.device, first.argument)
+        view = _tensors.read(tensor, name, each_type(self._dtype)[name[0] if is_cache else "q"], stream)
+        check_tensor(view, view.dtype if is_cache else first.dtype, first.device, first.argument)
         return view
 
     def _read_rows(self, first, stream):
         views = {}
-        pools = [self._view(cache, f"{name}_cache", first, stream) for name, cache in zip("kv", self._caches)]
+        pools = [self._view(cache, f"{name}_cache", first, stream, is_cache=True) for name, cache in zip("kv", self._caches)]
         join_vectors(*pools)
         for name, tensor, pool in zip("kv", self._fresh, pools):
             view = self._view(tensor, name, first, stream)

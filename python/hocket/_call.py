@@ -75,6 +75,47 @@ def check_tensor(tensor, dtype, device, like, has_own_type=False):
         raise InvalidInput(f"argument '{tensor.argument}' is on {tensor.device}, '{like}' on {device}")
 
 
+def _option_name(dtype):
+    return "fp16" if dtype == "f16" else dtype
+
+
+def types_of(q, k, v, o=None):
+    """The types of the tensors, as problems call them: "bf16", "f8e4m3_o_fp16", "bf16_k_f8e4m3_v_f8e4m3"."""
+    text = _option_name(q)
+    for name, dtype in (("k", k), ("v", v)):
+        if dtype != q:
+            text += f"_{name}_{_option_name(dtype)}"
+    return text if o is None else f"{text}_o_{_option_name(o)}"
+
+
+def each_type(text):
+    """What the argument `dtype` says of each of q, k, v and o: one type of all, or several as in "bf16_kv_f8e4m3"."""
+    if text is None:
+        return dict.fromkeys("qkvo")
+    first, *words = text.split("_")
+    types = dict.fromkeys("qkvo", first)
+    if first in _tensors.SMALL_FLOATS:
+        types["o"] = "bf16"
+    if len(words) % 2 or any(set(names) - set("kvo") for names in words[::2]):
+        raise InvalidInput(f"argument 'dtype' is '{text}', wanted a type such as 'bf16', or several as in 'bf16_kv_f8e4m3'")
+    for names, dtype in zip(words[::2], words[1::2]):
+        types.update(dict.fromkeys(names, dtype))
+    return types
+
+
+def output_type(dtype):
+    """What O is of queries of `dtype`, where nothing is said."""
+    return "bf16" if dtype in _tensors.SMALL_FLOATS else dtype
+
+
+def check_types(q, k, v):
+    """Refuses types that do not go together: of 16 bits there is one, and keys of 8 bits go with any queries."""
+    for tensor, other in ((k, q), (v, k)):
+        if tensor.dtype != other.dtype and (tensor is v or tensor.dtype not in _tensors.SMALL_FLOATS) and not (
+                tensor.dtype in _tensors.SMALL_FLOATS and other.dtype in _tensors.SMALL_FLOATS):
+            raise InvalidInput(f"argument '{tensor.argument}' has elements of {tensor.dtype}, '{other.argument}' of {other.dtype}")
+
+
 def check_rows(tensor, layout):
     name = tensor.argument
     rank = 3 if layout == "packed" else 4
@@ -168,7 +209,7 @@ def _problem(q, k, v, layout, of_keys, mask, scale, num_splits, sequences):
             f"{q.shape[heads]} of '{q.argument}'"
         )
     return {
-        "dtype": "fp16" if q.dtype == "f16" else q.dtype,
+        "dtype": types_of(q.dtype, k.dtype, v.dtype),
         "layout": "bshd" if layout == "packed" else layout,
         "lists": [],
         "pages": (k.shape[keys], k.shape[0]) if paged else None,
@@ -194,6 +235,7 @@ class Modifications:
     def __init__(self):
         self.texts, self.numbers, self.tensors = [], {}, []
         self.sink = self.blocks = None
+        self.descales = []  # (the problem's name, tensor) of Q, K and V, or nothing
 
     def add(self, name, **numbers):
         self.texts.append((name, ""))
@@ -208,7 +250,7 @@ class Modifications:
 
     def _all(self):
         own = [] if self.sink is None else [("sink", "sink", self.sink, ())]
-        return self.tensors + own
+        return self.tensors + own + [(name, name, tensor, ()) for name, tensor in self.descales]
 
     def read(self, first, stream, differentiable):
         """The tensors' memory by their names, and their extents; refuses gradients but those of `differentiable`."""
@@ -276,19 +318,22 @@ class Call:
         self.stream = _tensors.stream_of(q, self.stream)
         # Pools, and caches that are written to, are used where they are.
         copies = lambda key: key == "q" or not (self._paged or self._update)  # noqa: E731
-        views = {key: _tensors.read(_tensors.loadable(tensor) if copies(key) else tensor, name, self.dtype, self.stream)
+        types = each_type(self.dtype)
+        views = {key: _tensors.read(_tensors.loadable(tensor) if copies(key) else tensor, name, types[key], self.stream)
                  for key, name, tensor in self.names.zip(q, k, v)}
         first = views["q"]
-        if first.dtype not in ("bf16", "f16"):
+        if first.dtype not in ("bf16", "f16", *_tensors.SMALL_FLOATS):
             raise InvalidInput(
-                f"argument '{self.names.q}' has elements of {first.dtype}, wanted bf16 or f16"
+                f"argument '{self.names.q}' has elements of {first.dtype}, wanted bf16, f16 or a float of 8 bits"
                 + ("; for the bits of bf16 say dtype='bf16'" if first.dtype in ("u16", "i16") else "")
+                + ("; for the bits of such say dtype='f8e4m3'" if first.dtype in ("u8", "i8") else "")
             )
+        check_types(*(views[key] for key in "qkv"))
         if self._paged:
             self._in_vectors = join_vectors(views["k"], views["v"])
         for key, tensor in views.items():
             check_rows(tensor, self.layout if key == "q" else self._of_keys)
-            check_tensor(tensor, first.dtype, first.device, self.names.q)
+            check_tensor(tensor, tensor.dtype, first.device, self.names.q)
         if self.problem is None:
             self._know(views)
         return views
@@ -311,17 +356,20 @@ class Call:
         captured, problem["extents"] = modifications.read(views["q"], self.stream, self.others)
         problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
         problem["blocks"], problem["gradients"] = modifications.blocks, list(self.others)
+        problem["descale"] = bool(modifications.descales)
         self.problem, self._beside, self.captured = problem, {**captured, **lists, **updated}, modifications.given()
         self.sink = modifications.sink
         if self._sequences is not None:
             self.captured = self.captured + list(self._sequences.lists.values())
 
     def _read_like(self, tensor, name, shape, first, is_written=False):
-        """A tensor of rows of heads, of the queries' type and place."""
-        view = _tensors.read(tensor if is_written else _tensors.loadable(tensor), name, self.dtype, self.stream)
+        """A tensor of rows of heads, of the queries' type and place; of bf16 or f16 where they have 8 bits."""
+        is_small = first.dtype in _tensors.SMALL_FLOATS
+        view = _tensors.read(tensor if is_written else _tensors.loadable(tensor), name, each_type(self.dtype)["o"], self.stream)
         _check_shape(view, shape)
         check_rows(view, self.layout)
-        check_tensor(view, first.dtype, first.device, self.names.q)
+        check_tensor(view, "bf16" if is_small and view.dtype != "f16" else view.dtype if is_small else first.dtype, first.device,
+                     self.names.q, has_own_type=is_small)
         return view
 
     def _new(self, like, shape, dtype, unused=0):
@@ -334,7 +382,7 @@ class Call:
     def _output(self, tensor, name, shape, like, first):
         """`tensor`, which is written, or a new one like `like`; and its memory."""
         if tensor is None:
-            tensor = self._new(like, shape, first.dtype)
+            tensor = self._new(like, shape, output_type(first.dtype))
         view = self._read_like(tensor, name, shape, first, is_written=True)
         _check_writable(view)
         return tensor, view
@@ -360,6 +408,7 @@ class Call:
         first = views["q"]
         shape, is_new = (*first.shape[:-1], views["v"].shape[-1]), (out is None, lse is None)
         out, views["o"] = self._output(out, "out", shape, q, first)
+        self.problem["dtype"] = types_of(*(views[key].dtype for key in "qkvo"))
         may_be_large = not self.is_empty and _large.may_be(self.problem)
         if want_lse or lse is not None or may_be_large:
             if lse is None:

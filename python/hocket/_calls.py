@@ -97,6 +97,26 @@ def _add_sink(modifications, sink, problem):
     modifications.sink = sink
 
 
+def _add_descales(modifications, descales, problem):
+    """What a number of q, k and v counts: float32 [batch, kv_heads], or what broadcasts to that; 1 of those that are missing."""
+    like = next((descale for descale in descales if descale is not None), None)
+    if like is None:
+        return
+    wanted = problem["batch"], problem["kv_heads"]
+    for key, descale in zip("qkv", descales):
+        name = f"{key}_descale"
+        if descale is None:
+            modifications.descales.append((name, _tensors.expanded(like, (1, 1), wanted, ones=True)))
+            continue
+        shape = tuple(getattr(descale, "shape", ()))
+        if len(shape) > 2 or any(extent not in (1, most) for extent, most in zip(shape[::-1], wanted[::-1])):
+            raise InvalidInput(f"argument '{name}' has the shape {shape}, wanted [batch, kv_heads], {wanted}, or what broadcasts "
+                               f"to it")
+        if _element_name(descale) != "float32":
+            raise InvalidInput(f"argument '{name}' has elements of {_element_name(descale)}, wanted float32")
+        modifications.descales.append((name, _tensors.expanded(descale, shape, wanted)))
+
+
 def _element_name(tensor):
     return str(getattr(tensor, "dtype", type(tensor).__name__)).rpartition(".")[2]
 
@@ -144,7 +164,7 @@ def check_gqa(q, k, enable_gqa):
         )
 
 
-def _flash_modifications(window, cap, alibi_slopes, sink=None):
+def _flash_modifications(window, cap, alibi_slopes, sink=None, descales=()):
     """What flash-attn's arguments ask for, for a problem."""
 
     def modify(problem):
@@ -153,6 +173,7 @@ def _flash_modifications(window, cap, alibi_slopes, sink=None):
             modifications.add("soft_cap", soft_cap=cap)
         if sink is not None:
             _add_sink(modifications, sink, problem)
+        _add_descales(modifications, descales, problem)
         if alibi_slopes is not None:
             _add_alibi(modifications, alibi_slopes, problem)
         if window != (-1, -1):
@@ -176,25 +197,25 @@ def _longest_query(cu_seqlens_q, max_seqlen_q):
 
 
 def dense(q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, rng_state, sink, num_splits, arch,
-          dtype=None, stream=None):
+          dtype=None, stream=None, descales=()):
     """flash_attn_func."""
     call = Call(
         Names("q", "k", "v"), layout="bshd", mask="causal" if causal else "none", scale=_scale(softmax_scale, "softmax_scale"),
         dtype=dtype, num_splits=num_splits, arch=arch, stream=stream, dropout=_dropout(dropout_p, rng_state, q),
-        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink),
+        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales),
     )
     return call, [("sink", "sink", sink), ("slopes", "alibi_slopes", alibi_slopes)]
 
 
 def packed(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal, window_size,
            softcap, alibi_slopes, block_table, rng_state, sink, min_seqlen_q, seqused_q, seqused_k, work_list, arch, dtype=None,
-           stream=None):
+           stream=None, descales=()):
     """flash_attn_varlen_func."""
     check_starts(cu_seqlens_q, cu_seqlens_k, seqused_k, block_table)
     call = Call(
         Names("q", "k", "v"), layout="packed", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
-        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink),
+        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales),
         dropout=_dropout(dropout_p, rng_state, q),
         sequences=Sequences(
             Sequences.longest_of(max_seqlen_q, max_seqlen_k) | {
@@ -209,7 +230,7 @@ def packed(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, drop
 
 def cached(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, block_table, softmax_scale, causal,
            window_size, softcap, rotary_interleaved, alibi_slopes, num_splits, cu_seqlens_q, max_seqlen_q, sink, arch, dtype=None,
-           stream=None):
+           stream=None, descales=()):
     """flash_attn_with_kvcache."""
     most = _longest_query(cu_seqlens_q, max_seqlen_q)
     if cache_batch_idx is not None and block_table is not None:
@@ -239,7 +260,7 @@ def cached(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cac
     call = Call(
         Names("q", "k_cache", "v_cache"), layout="packed" if most else "bshd", of_keys="bshd", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream, num_splits=num_splits,
-        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink), update=update,
+        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales), update=update,
         sequences=Sequences(longest, table, arguments, batch, cu_seqlens_q=cu_seqlens_q,
                             seqused_k=cache_lengths(cache_seqlens, q, batch, rows)),
     )

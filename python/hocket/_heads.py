@@ -5,11 +5,13 @@ import inspect
 
 from . import _tensors
 
-_UNIT = 8
+#: Bytes of a load.
+_LOAD = 16
 
 
 def _lacking(tensors):
-    return [-tensor.shape[-1] % _UNIT for tensor in tensors]
+    unit = _LOAD // min(_tensors.element_bytes(tensor) for tensor in tensors)
+    return [-tensor.shape[-1] % unit for tensor in tensors]
 
 
 def are_whole(*tensors):

@@ -84,7 +84,7 @@ class _Ready:
         self._prepared = _hocket.PreparedForward(call.problem, views, call.arch, [name for name in ("o", "lse") if name in views])
         self._sources, self._is_new, self._shapes, self._returns = sources, is_new, shapes, returns
         self._fills = call.sequences_differ
-        self._dtype, self._name, self._asked = views["q"].dtype, call.names.q, call.asked_stream
+        self._dtype, self._name, self._asked = views["o"].dtype, call.names.q, call.asked_stream
 
     def __call__(self, addresses, q, given):
         """The results, or None where the usual way has something to say."""

@@ -8,6 +8,10 @@ from ._errors import InvalidInput, Unsupported
 #: How numpy and torch call element types; numpy has the bits of those that it does not know, as integers.
 NUMPY_NAMES = {name: numpy for name, (numpy, torch) in _hocket.element_types().items()}
 TORCH_NAMES = {name: torch for name, (numpy, torch) in _hocket.element_types().items() if torch}
+#: torch's floats of 8 bits, by their names there.
+_SMALL_FLOATS = {f"torch.{torch}": name for name, torch in TORCH_NAMES.items() if torch.startswith("float8_e")}
+#: Those that K and V may have beside 16 bits, and Q too.
+SMALL_FLOATS = ("f8e4m3", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz")
 
 
 def module_of(tensor):
@@ -79,6 +83,9 @@ def read(tensor, name, dtype=None, stream=None):
     if is_torch(tensor):
         if tensor.requires_grad:
             tensor = tensor.detach()
+        small = _SMALL_FLOATS.get(str(tensor.dtype))
+        if small is not None and dtype in (None, small):  # which DLPack does not carry everywhere
+            tensor, dtype = tensor.view(sys.modules["torch"].uint8), small
         return _hocket.Tensor.of(tensor, name, dtype, -1)  # used on torch's own stream: nothing to order
     return _hocket.Tensor.of(tensor, name, dtype, stream or 0)
 
@@ -141,6 +148,17 @@ def contiguous(tensor):
     return tensor
 
 
+def expanded(tensor, shape, wanted, ones=False):
+    """float32 numbers of `shape` as a tensor of two dimensions, `wanted`, contiguous; or as many ones, made like `tensor`."""
+    if is_torch(tensor):
+        torch = sys.modules["torch"]
+        whole = torch.ones(wanted, dtype=torch.float32, device=tensor.device) if ones else tensor
+        return whole.reshape((1,) * (2 - len(shape)) + shape if not ones else wanted).expand(wanted).contiguous()
+    numpy = sys.modules["numpy"]
+    whole = numpy.ones(wanted, "float32") if ones else numpy.asarray(tensor)
+    return numpy.ascontiguousarray(numpy.broadcast_to(whole, wanted))
+
+
 def in_parts(numbers, dtype, count):
     """torch's float32 `numbers` as `count` elements of 16 bits in a new last dimension, and as many others: the products of the
     two, element by element, sum up to the numbers, within float32's rounding."""
@@ -166,6 +184,10 @@ def contiguous_view(tensor):
     return tensor.contiguous() if is_torch(tensor) else contiguous(tensor)
 
 
+def element_bytes(tensor):
+    return tensor.element_size() if is_torch(tensor) else tensor.itemsize
+
+
 def can_pad(tensor):
     return is_torch(tensor) or module_of(tensor) == "numpy"
 
@@ -173,7 +195,10 @@ def can_pad(tensor):
 def padded(tensor, count):
     """`tensor` with `count` zeros more at the end of its last dimension, or with so many less."""
     if is_torch(tensor):
-        return sys.modules["torch"].nn.functional.pad(tensor, (0, count)) if count else tensor
+        torch = sys.modules["torch"]
+        if count and str(tensor.dtype) in _SMALL_FLOATS:
+            return torch.nn.functional.pad(tensor.view(torch.uint8), (0, count)).view(tensor.dtype)
+        return torch.nn.functional.pad(tensor, (0, count)) if count else tensor
     return sys.modules["numpy"].pad(tensor, [(0, 0)] * (tensor.ndim - 1) + [(0, count)]) if count else tensor
 
 

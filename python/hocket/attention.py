@@ -35,14 +35,18 @@ def flash_attn_func(
     arch="gfx950",
     stream=None,
     deterministic_lengths=False,
+    q_descale=None,
+    k_descale=None,
+    v_descale=None,
 ):
     """Attention with flash-attn 2's arguments; see the stub or docs/Python.md."""
     _refuse_probabilities(return_attn_probs)
     given = (dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, rng_state, sink, num_splits, arch)
+    descales = q_descale, k_descale, v_descale
     if _tensors.is_traced(q):
-        _refuse_traced(deterministic_lengths)
+        _refuse_traced(deterministic_lengths, descales)
         return _operators().flash_attn_func(q, k, v, given, out, lse, return_lse)
-    call, others = _calls.dense(q, k, v, *given, dtype, stream)
+    call, others = _calls.dense(q, k, v, *given, dtype, stream, descales)
     call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=others)
 
@@ -130,6 +134,9 @@ def flash_attn_varlen_func(
     arch="gfx950",
     stream=None,
     deterministic_lengths=False,
+    q_descale=None,
+    k_descale=None,
+    v_descale=None,
 ):
     """Attention of packed sequences with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
     _refuse_probabilities(return_attn_probs)
@@ -138,10 +145,11 @@ def flash_attn_varlen_func(
         block_table = None
     given = (cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal, window_size, softcap,
              alibi_slopes, block_table, rng_state, sink, min_seqlen_q, seqused_q, seqused_k, work_list, arch)
+    descales = q_descale, k_descale, v_descale
     if _tensors.is_traced(q):
-        _refuse_traced(deterministic_lengths)
+        _refuse_traced(deterministic_lengths, descales)
         return _operators().flash_attn_varlen_func(q, k, v, given, out, lse, return_lse)
-    call, others = _calls.packed(q, k, v, *given, dtype, stream)
+    call, others = _calls.packed(q, k, v, *given, dtype, stream, descales)
     call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=others)
 
@@ -178,11 +186,15 @@ def flash_attn_with_kvcache(
     arch="gfx950",
     stream=None,
     deterministic_lengths=False,
+    q_descale=None,
+    k_descale=None,
+    v_descale=None,
 ):
     """Attention over a cache of keys and values: flash-attn 2's arguments, and flash-attn 3's of packed queries;
     docs/Caches.md has the rest."""
     if cache_leftpad is not None:
-        for name, tensor in (("block_table", block_table), ("cu_seqlens_q", cu_seqlens_q)):
+        for name, tensor in (("block_table", block_table), ("cu_seqlens_q", cu_seqlens_q), ("q_descale", q_descale),
+                             ("k_descale", k_descale), ("v_descale", v_descale)):
             if tensor is not None:
                 raise Unsupported(f"argument '{name}' is given with 'cache_leftpad', which goes with caches [batch, rows, heads, "
                                   f"head_dim] and queries [batch, seq, heads, head_dim]; leave one of them out")
@@ -193,10 +205,11 @@ def flash_attn_with_kvcache(
         return _into(made, out, lse, return_softmax_lse)
     given = (k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, block_table, softmax_scale, causal, window_size, softcap,
              rotary_interleaved, alibi_slopes, num_splits, cu_seqlens_q, max_seqlen_q, sink, arch)
+    descales = q_descale, k_descale, v_descale
     if _tensors.is_traced(q):
-        _refuse_traced(deterministic_lengths)
+        _refuse_traced(deterministic_lengths, descales)
         return _operators().flash_attn_with_kvcache(q, k_cache, v_cache, given, out, lse, return_softmax_lse)
-    call, others = _calls.cached(q, k_cache, v_cache, *given, dtype, stream)
+    call, others = _calls.cached(q, k_cache, v_cache, *given, dtype, stream, descales)
     call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k_cache, v_cache, out=out, lse=lse, return_lse=return_softmax_lse, others=others)
 
@@ -323,10 +336,12 @@ def _refuse_probabilities(return_attn_probs):
     _calls.refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
 
 
-def _refuse_traced(deterministic_lengths):
-    if deterministic_lengths:
-        raise Unsupported("argument 'deterministic_lengths' is True while torch traces, whose operators do not have it; call the "
-                          "function outside of what is compiled, or leave it out")
+def _refuse_traced(deterministic_lengths, descales=()):
+    for name, is_given in (("deterministic_lengths", deterministic_lengths), *zip(("q_descale", "k_descale", "v_descale"), (
+            descale is not None for descale in descales))):
+        if is_given:
+            raise Unsupported(f"argument '{name}' is given while torch traces, whose operators do not have it; call the function "
+                              f"outside of what is compiled, or leave it out")
 
 
 def _operators():

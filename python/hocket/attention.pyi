@@ -29,6 +29,9 @@ def flash_attn_func(
     arch: str = "gfx950",
     stream: Any = None,
     deterministic_lengths: bool = False,
+    q_descale: Any = None,
+    k_descale: Any = None,
+    v_descale: Any = None,
 ) -> _Tensor: ...
 @overload
 def flash_attn_func(
@@ -54,6 +57,9 @@ def flash_attn_func(
     arch: str = "gfx950",
     stream: Any = None,
     deterministic_lengths: bool = False,
+    q_descale: Any = None,
+    k_descale: Any = None,
+    v_descale: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
 def flash_attn_backward(
     dout: Any,
@@ -113,6 +119,9 @@ def flash_attn_varlen_func(
     arch: str = "gfx950",
     stream: Any = None,
     deterministic_lengths: bool = False,
+    q_descale: Any = None,
+    k_descale: Any = None,
+    v_descale: Any = None,
 ) -> _Tensor: ...
 @overload
 def flash_attn_varlen_func(
@@ -146,6 +155,9 @@ def flash_attn_varlen_func(
     arch: str = "gfx950",
     stream: Any = None,
     deterministic_lengths: bool = False,
+    q_descale: Any = None,
+    k_descale: Any = None,
+    v_descale: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
 def flash_attn_with_kvcache(
     q: _Tensor,
@@ -177,6 +189,9 @@ def flash_attn_with_kvcache(
     arch: str = "gfx950",
     stream: Any = None,
     deterministic_lengths: bool = False,
+    q_descale: Any = None,
+    k_descale: Any = None,
+    v_descale: Any = None,
 ) -> Union[_Tensor, Tuple[_Tensor, Any]]: ...
 @overload
 def scaled_dot_product_attention(

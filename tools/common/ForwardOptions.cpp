@@ -217,7 +217,7 @@ static Status readBias(const Options &options, ForwardProblem &problem) {
   problem.capturedExtents["bias"] = {(*extents)[0], (*extents)[1],
                                      extents->size() == 3 ? (*extents)[2] : problem.seqQ,
                                      problem.seqKv};
-  return addShipped(problem, problem.dtype == ElementType::BF16 ? "bias_bf16" : "bias_fp16");
+  return addShipped(problem, problem.dtype.o == ElementType::BF16 ? "bias_bf16" : "bias_fp16");
 }
 
 /// --mod and --number.
@@ -350,16 +350,40 @@ static Status checkNumbers(const Options &options, const ForwardProblem &problem
   return Status::success();
 }
 
+/// --dtype and those of single tensors.
+static Result<attention::HeadTypes> readTypes(const Options &options) {
+  Result<attention::HeadTypes> types = attention::parseHeadTypes(options.string(OPT_dtype, "bf16"));
+  if (!types.ok())
+    return types.error();
+  using attention::HeadTypes;
+  for (auto [option, tensor] : {std::pair(OPT_dtype_q, &HeadTypes::q), {OPT_dtype_k, &HeadTypes::k}, {OPT_dtype_v, &HeadTypes::v},
+                                {OPT_dtype_o, &HeadTypes::o}}) {
+    if (!options.has(option))
+      continue;
+    const std::string text = options.string(option);
+    std::optional<ElementType> type = parseElementType(text);
+    if (!type)
+      return invalidInput("dtype '" + text + "' is not known; use bf16, fp16, f8e4m3 or f8e5m2");
+    (*types).*tensor = *type;
+  }
+  if (options.has(OPT_dtype_q) && !options.has(OPT_dtype_o))
+    types->o = HeadTypes::outputOf(types->q);
+  if (Status status = attention::validate(*types); !status.ok())
+    return status.error();
+  return types;
+}
+
 Result<ForwardProblem> run::readProblem(const Options &options) {
   if (Result<ChosenChip> chip = chipNamed(architecture(options)); !chip.ok())
     return chip.error();
   ForwardProblem problem;
   if (Status status = readExtents(options, problem); !status.ok())
     return status.error();
-  Result<ElementType> dtype = parseOperandType(options.string(OPT_dtype, "bf16"));
+  Result<attention::HeadTypes> dtype = readTypes(options);
   if (!dtype.ok())
     return dtype.error();
   problem.dtype = *dtype;
+  problem.descale = options.has(OPT_descale);
   Result<Layout> layout = parseLayout(options.string(OPT_layout, "bshd"));
   if (!layout.ok())
     return layout.error();

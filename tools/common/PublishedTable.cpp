@@ -108,7 +108,7 @@ static Result<attention::ForwardProblem> readColumns(const Line &line) {
     if (line.count(name) == 0)
       *value = fallback;
   if (auto field = line.find("dtype"); field != line.end()) {
-    Result<ElementType> dtype = parseOperandType(field->second);
+    Result<attention::HeadTypes> dtype = attention::parseHeadTypes(field->second);
     if (!dtype.ok())
       return dtype.error();
     problem.dtype = *dtype;

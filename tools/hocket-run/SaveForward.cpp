@@ -87,7 +87,7 @@ static std::string problemJson(const ForwardProblem &problem) {
   llvm::json::OStream out(stream, 2);
   out.object([&] {
     out.attribute("problem", problem.describe());
-    out.attribute("dtype", llvm::StringRef(optionName(problem.dtype)));
+    out.attribute("dtype", optionName(problem.dtype));
     out.attribute("mask", llvm::StringRef(problem.visibility.name()));
     out.attribute("scale", problem.effectiveScale());
     out.attribute("lse", problem.wantLse);

@@ -185,29 +185,34 @@ void AttnDialect::initialize() {
       >();
 }
 
-/// The element type of all tensors, or of `tensor`.
+/// What Q, K and V of the forward may be beside bf16 and f16.
+static bool isSmallFloat(ElementType type) { return infoOf(type).isFloat() && infoOf(type).bits == 8; }
+
+/// The element type of all tensors, or of `tensor` of a forward.
 static LogicalResult verifyElement(Operation *op, Type element, StringRef tensor = {}) {
   std::optional<ElementType> type = asElementType(element);
-  if (type && isOperandType(*type))
+  bool maySmall = !tensor.empty() && tensor != "o";
+  if (type && (isOperandType(*type) || (maySmall && isSmallFloat(*type))))
     return success();
   InFlightDiagnostic error = op->emitOpError() << "element type " << element;
   if (!tensor.empty())
     error << " of '" << tensor << "'";
-  error << " is not supported, use bf16 or f16";
+  error << " is not supported, use bf16 or f16" << (maySmall ? ", or a float of 8 bits" : "");
   if (type && isFloat(*type))
     error << "; " << irName(nearestOperandType(*type)) << " is nearest";
   return error;
 }
 
-/// Tensors of the forward whose types are listed.
-static LogicalResult verifyListedTypes(ForwardOp op) {
+/// The types of the forward's tensors.
+static LogicalResult verifyTensorTypes(ForwardOp op) {
   for (NamedAttribute listed : op.getTensorTypes().value_or(DictionaryAttr::get(op.getContext()))) {
     auto type = dyn_cast<TypeAttr>(listed.getValue());
     if (!type || !llvm::is_contained(kTypedTensors, listed.getName().strref()))
       return op.emitOpError() << "has a type for '" << listed.getName().strref() << "', expected q, k, v or o";
-    if (failed(verifyElement(op, type.getValue(), listed.getName().strref())))
-      return failure();
   }
+  for (StringRef tensor : kTypedTensors)
+    if (failed(verifyElement(op, op.getTensorType(tensor), tensor)))
+      return failure();
   return success();
 }
 
@@ -223,8 +228,6 @@ LogicalResult CombineOp::verify() {
 }
 
 template <typename ProblemOp> static LogicalResult verifyProblem(ProblemOp op) {
-  if (failed(verifyElement(op, op.getElementType())))
-    return failure();
   for (auto [name, dim] : op.getHeadDims())
     if (dim < 1)
       return op.emitOpError() << name << "(" << dim << "), a positive number is needed";
@@ -243,7 +246,7 @@ LogicalResult WorkListOp::verify() {
 }
 
 LogicalResult ForwardOp::verify() {
-  if (failed(verifyListedTypes(*this)))
+  if (failed(verifyTensorTypes(*this)))
     return failure();
   constexpr int64_t mostRows = 1 << 16, vectorBytes = 16;
   if (getWorkList() && (getGroupRows() || getKeyBlock()))
@@ -263,7 +266,7 @@ LogicalResult ForwardOp::verify() {
   auto rows = static_cast<int64_t>(*getPageSize());
   if (rows < 1 || rows > mostRows)
     return emitOpError() << "pages(" << rows << "), expected 1 to " << mostRows << " rows";
-  if (int64_t vectorRows = vectorBytes * 8 / getElementType().getIntOrFloatBitWidth();
+  if (int64_t vectorRows = vectorBytes * 8 / getTensorType("v").getIntOrFloatBitWidth();
       getVectorPages() && rows % vectorRows != 0)
     return emitOpError() << "has vector_pages of " << rows << " rows, expected a multiple of " << vectorRows
                          << ", as many as a vector has";
@@ -289,6 +292,8 @@ LogicalResult BlockListsOp::verify() { return verifyBlockSizes(*this); }
 LogicalResult TransposedListsOp::verify() { return verifyBlockSizes(*this); }
 
 LogicalResult BackwardOp::verify() {
+  if (failed(verifyElement(*this, getElementType())))
+    return failure();
   BackwardPart part = getPart();
   bool mayAccumulate = llvm::is_contained({BackwardPart::Delta, BackwardPart::Fused, BackwardPart::Convert}, part);
   if (getAccumulate() && !mayAccumulate)

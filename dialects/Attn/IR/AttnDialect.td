@@ -65,7 +65,12 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     of that.
 
     `element_type` is that of Q, K, V and O; where they differ, it lists them: `element_type(q = bf16, k = f16)`, of which
-    what is left out has Q's. Kernels are of one type, bf16 or f16; `convert-attn-to-tile` refuses others.
+    what is left out has Q's. Q, K and V are bf16 or f16, all of one of them, or floats of 8 bits, also mixed; or Q is bf16
+    or f16 and K and V floats of 8 bits, which are widened to Q's type. O is bf16 or f16, and has to be listed where Q is
+    neither. Others are refused by `convert-attn-to-tile`.
+
+    With `descale` Q, K and V are multiplied by numbers of their own, `q_descale`, `k_descale` and `v_descale` (f32,
+    (batch, kv_heads)): what a number of 8 bits counts.
 
     With `group_rows` the query heads of a KV head share a wave's rows: each wave works on one query, and the heads
     of its group, 32 of them at most, are its rows; keys are fetched once for the group and not once for each head.
@@ -148,7 +153,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       OptionalAttr<I64Attr>:$workgroups,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
-      UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
+      UnitAttr:$descale, UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
       UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists,
       UnitAttr:$far_pages, UnitAttr:$vector_pages, UnitAttr:$dropout, UnitAttr:$group_rows, UnitAttr:$work_list,
       OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block,
@@ -158,7 +163,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     $sym_name `element_type` `(` custom<ElementTypes>($element_type, $tensor_types) `)` `head_dim` `(` $head_dim `)`
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)` | `lse` $lse
       | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)` | `workgroups` `(` $workgroups `)`
-      | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
+      | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `descale` $descale | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists
       | `far_pages` $far_pages

@@ -127,6 +127,11 @@ LogicalResult MmaOp::verify() {
                             "with rhs_acc";
   if (failed(requireLayout(*this, "accumulator", acc, FragLayout::Acc)))
     return failure();
+  // Floats of 8 and 4 bits are multiplied by instructions that take whole operands of both: those agree.
+  bool takesWhole = mayBeMixed(lhs.getElementType()) && mayBeMixed(rhs.getElementType());
+  if (!takesWhole && lhs.getRegisterLayout().operandBits != rhs.getRegisterLayout().operandBits)
+    return emitOpError() << "multiplies " << lhs << " by " << rhs
+                         << ", whose depths run in different orders; let both lie as the narrower one does, with bits(...)";
   if (lhs.getRegisterLayout().run != acc.getRegisterLayout().run)
     return emitOpError() << "multiplies " << lhs << " into " << acc
                          << ", whose rows are in different orders; use lhs_acc(8) with acc(8), and lhs_acc with acc";
@@ -201,7 +206,13 @@ static LogicalResult requireThreshold(Operation *op, FloatAttr threshold) {
                            << "), a finite number of at least 0 is needed";
 }
 
-LogicalResult SettleOp::verify() { return requireThreshold(*this, getThresholdAttr()); }
+LogicalResult SettleOp::verify() {
+  if (failed(requireThreshold(*this, getThresholdAttr())))
+    return failure();
+  if (getRaised().isFinite() && !getRaised().isNegative() && getRaised() <= getThreshold())
+    return success();
+  return emitOpError() << "raised(" << getRaised().convertToDouble() << "), a number from 0 to the threshold is needed";
+}
 
 LogicalResult NormalizeOp::verify() {
   if (failed(requireLayout(*this, "source", getSource().getType(), FragLayout::Acc)))

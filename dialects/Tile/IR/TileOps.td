@@ -575,8 +575,8 @@ def Tile_ConcatOp : Tile_Op<"concat", [NamedResults, Pure]> {
 
 def Tile_NegateOp : Tile_Op<"negate", [NamedResults, Pure, AllTypesMatch<["source", "result"]>]> {
   let summary = "the negated fragment where the (uniform) condition holds, else the fragment";
-  let arguments = (ins Tile_MatrixFrag:$source, I1:$condition);
-  let results = (outs Tile_MatrixFrag:$result);
+  let arguments = (ins Tile_FloatFrag:$source, I1:$condition);
+  let results = (outs Tile_FloatFrag:$result);
   let assemblyFormat = "$source `when` $condition attr-dict `:` type($source)";
 }
 
@@ -662,7 +662,7 @@ def Tile_RowSumOp : Tile_Op<"row_sum", [NamedResults, Pure, AllTypesMatch<["init
     Over an `acc` fragment one f32 addition for each element. Over a packed one a dot product with
     ones for each pair: half the instructions, but what is summed is rounded to 16 bits.
   }];
-  let arguments = (ins Tile_MatrixFrag:$source, Tile_LaneRows:$init);
+  let arguments = (ins Tile_FloatFrag:$source, Tile_LaneRows:$init);
   let results = (outs Tile_LaneRows:$result);
   let assemblyFormat = "$source `,` $init attr-dict `:` type($source) `,` type($init)";
   let hasVerifier = 1;
@@ -680,14 +680,15 @@ def Tile_SettleOp : Tile_Op<"settle", [
     row with a score beyond its bound moves its reference by `ceil(max * scale - reference)`, and
     `factor` is the power of two by which what was summed against the old reference shrinks (1 for
     rows that stay). Powers of two make the rescaling exact, so that its place in a schedule cannot
-    change the result. A row's first reference is `max * scale` itself.
+    change the result. A row's first reference is `max * scale` itself, or `raised` below it, so that the row's largest
+    weight is 2^`raised`: where weights are rounded to few bits of exponent, more of the small ones are left.
   }];
   let arguments = (ins Tile_LaneRows:$max, Tile_LaneRows:$reference, Tile_LaneRows:$bound, F32:$scale,
-      F32Attr:$threshold);
+      F32Attr:$threshold, DefaultValuedAttr<F32Attr, "0.0f">:$raised);
   let results = (outs Tile_LaneRows:$new_reference, Tile_LaneRows:$new_bound, Tile_LaneRows:$factor, I1:$moved);
   let assemblyFormat = [{
     $max `,` $reference `,` $bound `scale` `(` $scale `)` `threshold` `(` $threshold `)`
-    attr-dict `:` type($max)
+    (`raised` `(` $raised^ `)`)? attr-dict `:` type($max)
   }];
   let hasVerifier = 1;
 }
@@ -707,12 +708,13 @@ def Tile_Exp2Op : Tile_Op<"exp2", [NamedResults, Pure, AttrSizedOperandSegments,
     AllTypesMatch<["scores", "result"]>]> {
   let summary = "exp2(scores * scale - reference) or exp2(scores), in f32";
   let description = [{
-    The hardware's exp2 for each element, after one fused multiply-add if there is a scale.
+    The hardware's exp2 for each element, after one fused multiply-add if there is a scale: `paired`, two in an
+    instruction, which does not issue beneath the wave's own products.
   }];
-  let arguments = (ins Tile_MatrixFrag:$scores, Optional<F32>:$scale, Optional<Tile_LaneRows>:$reference);
+  let arguments = (ins Tile_MatrixFrag:$scores, Optional<F32>:$scale, Optional<Tile_LaneRows>:$reference, UnitAttr:$paired);
   let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = [{
-    $scores (`scale` `(` $scale^ `)` `minus` `(` $reference `)`)? attr-dict
+    $scores (`scale` `(` $scale^ `)` `minus` `(` $reference `)`)? (`paired` $paired^)? attr-dict
     `:` type($scores) (`,` type($reference)^)?
   }];
   let hasVerifier = 1;

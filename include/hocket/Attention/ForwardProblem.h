@@ -12,6 +12,7 @@
 #pragma once
 
 #include "hocket/Attention/BlockLists.h"
+#include "hocket/Attention/HeadTypes.h"
 #include "hocket/Attention/Modification.h"
 #include "hocket/Attention/Visibility.h"
 #include "hocket/Attention/WorkList.h"
@@ -90,11 +91,13 @@ struct CacheUpdate {
 
 /// What is computed, whatever the sizes.
 struct ForwardSemantics {
-  ElementType dtype = ElementType::BF16; ///< of Q, K, V and O; 16 bits
+  HeadTypes dtype; ///< of Q, K, V and O
   int64_t headDim = 128;           ///< of Q and K
   int64_t headDimV = 128;          ///< of V and O
   Visibility visibility;
   bool wantLse = false;
+  /// What a number of Q, K and V counts is said by "q_descale", "k_descale" and "v_descale" (f32 [batch, kvHeads]).
+  bool descale = false;
   /// A number for each head ("sink", f32 [heads]) is one more score of each of its rows, without a value.
   bool sink = false;
   /// Weights are dropped at random before they meet V; LSE is that of all weights (`Dropout`).

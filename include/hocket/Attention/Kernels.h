@@ -67,7 +67,7 @@ struct KernelEntry {
   KernelRole role = KernelRole::Whole;
   // What it takes.
   std::vector<std::string> architectures; ///< LLVM's processor names
-  std::vector<ElementType> dtypes;
+  std::vector<HeadTypes> dtypes;
   std::vector<HeadDims> headDims; ///< built ahead of time
   /// Other head dimensions that it takes when it can be compiled: multiples of this (0: none), at
   /// most `headDimMax`.
@@ -76,7 +76,7 @@ struct KernelEntry {
   FlagChoices flags;
   bool modifications = false;  ///< whether it takes them, a sink and dropout; its variants have none
   int64_t maxSequence = 0;     ///< of seqQ and of seqKv
-  int64_t strideMultiple = 1;  ///< every stride must be a multiple of it, elements
+  int64_t strideMultiple = 1;  ///< every stride must be a multiple of it, in elements of 16 bits
   KernelTuning tuning;         ///< how it is made
   std::vector<KernelCost> costs; ///< of chips and head dimensions for which it is known
   // When it is the one to take.
@@ -99,7 +99,7 @@ struct KernelEntry {
 struct KernelProfile {
   std::string name, summary;
   std::vector<std::string> kernels;
-  std::vector<ElementType> dtypes;
+  std::vector<HeadTypes> dtypes;
   std::vector<Visibility> masks;
   FlagChoices flags;
 

@@ -45,19 +45,30 @@ template <typename ProblemOp> static LogicalResult verifyHeads(ProblemOp op) {
   return success();
 }
 
-/// What the expansion cannot do, by name.
-/// Kernels are of one type.
-static LogicalResult verifyTypes(attn::ForwardOp op) {
-  if (!op.getTensorTypes())
-    return success();
-  NamedAttribute other = *op.getTensorTypes()->begin();
-  return op.emitOpError() << "'" << op.getSymName() << "' has 'q' of " << op.getElementType() << " and '"
-                          << other.getName().strref() << "' of " << op.getTensorType(other.getName())
-                          << ", which no kernel mixes; give all tensors one type";
+/// Which types meet in a product: of 16 bits the same, of 8 bits any, and any of 8 bits as what Q is.
+static LogicalResult verifyTypes(attn::ForwardOp op, const ArchInfo &arch) {
+  Type q = op.getTensorType("q"), k = op.getTensorType("k"), v = op.getTensorType("v"), o = op.getTensorType("o");
+  auto isSmall = [](Type type) { return bitsOf(type) == 8; };
+  auto refuse = [&](StringRef name, Type type) {
+    return op.emitOpError() << "'" << op.getSymName() << "' has 'q' of " << q << " and '" << name << "' of " << type;
+  };
+  for (auto [name, type] : {std::pair(StringRef("k"), k), std::pair(StringRef("v"), v)})
+    if (type != q && !isSmall(type))
+      return refuse(name, type) << ", which no kernel mixes; give both one type";
+  if (isSmall(k) != isSmall(v))
+    return op.emitOpError() << "'" << op.getSymName() << "' has 'k' of " << k << " and 'v' of " << v
+                            << ", which no kernel mixes; give both 8 bits or both 16";
+  if (!isSmall(q) && o != q)
+    return refuse("o", o) << ", which no kernel writes; give both one type";
+  if (isSmall(k) && !arch.hasTransposedRead(bitsOf(v)))
+    return op.emitOpError() << "'" << op.getSymName() << "' has keys of 8 bits, whose values are read transposed, which "
+                            << arch.name << " cannot; use bf16 or f16";
+  return success();
 }
 
-static LogicalResult verifyExpandable(attn::ForwardOp op) {
-  if (failed(verifyTypes(op)))
+/// What the expansion cannot do, by name.
+static LogicalResult verifyExpandable(attn::ForwardOp op, const ArchInfo &arch) {
+  if (failed(verifyTypes(op, arch)))
     return failure();
   if (op.getSink() && op.getSplit())
     return op.emitOpError() << "'" << op.getSymName()
@@ -172,11 +183,11 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     if (!symbol)
       return op.emitOpError() << "'" << op.getSymName()
                               << "' names no schedule; add schedule(@name) or give the pass one";
-    if (failed(verifyExpandable(op)))
-      return failure();
     Result<const ArchInfo *> arch = findArch(target);
     if (!arch)
       return op.emitOpError() << arch.error().message;
+    if (failed(verifyExpandable(op, **arch)))
+      return failure();
     auto found = SymbolTable::lookupNearestSymbolFrom<tile::ScheduleOp>(op, symbol);
     TileShapeConstraints constraints = constraintsOf(op, found);
     TileShape shape = shapeFor(op, **arch, constraints);
@@ -248,7 +259,8 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
   static TileShape shapeFor(attn::ForwardOp op, const ArchInfo &arch,
                             const TileShapeConstraints &constraints) {
     HeadWidths head{int64_t(llvm::alignTo(op.getHeadDim(), kHeadBlock)),
-                    int64_t(llvm::alignTo(op.getValueHeadDim(), kHeadBlock)), bytesOf(op.getElementType())};
+                    int64_t(llvm::alignTo(op.getValueHeadDim(), kHeadBlock)), bytesOf(op.getTensorType("k")),
+                    bytesOf(op.getElementType())};
     return chooseTileShape(arch, head, constraints);
   }
 

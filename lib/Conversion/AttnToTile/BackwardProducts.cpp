@@ -54,7 +54,7 @@ Value BackwardProducts::partOf(Value operand, Type type, int64_t first) const {
 /// From `first` on, so much of the depth as `type` has of the wave's rows of what stands in LDS.
 Value BackwardProducts::standing(const Operand &rows, Type type, int64_t first) {
   ExpansionBuilder &builder = loop.builder;
-  Type whole = builder.frag(rows.depth, kWaveRows, loop.element, FragLayout::Rhs);
+  Type whole = builder.frag(rows.depth, kWaveRows, loop.element.q, FragLayout::Rhs);
   Value read = tile::ReadOp::create(builder, whole, rows.value, builder.constant(int64_t(0)), Value(), waves.getRow());
   return partOf(read, type, first);
 }
@@ -63,16 +63,16 @@ Value BackwardProducts::multiply(const Operand &tiles, const Operand &rows, Valu
                                  function_ref<Value()> start) {
   ExpansionBuilder &builder = loop.builder;
   // Whole steps of the matrix instruction, the first part not the smaller one.
-  int64_t steps = tile::operandShape(bitsOf(loop.element)).k;
+  int64_t steps = tile::operandShape(bitsOf(loop.element.q)).k;
   int64_t all = llvm::alignTo(tiles.dim, steps), ofPartOne = llvm::alignTo(llvm::divideCeil(all, parts), steps);
   bool isAside = isa<tile::StashType>(rows.value.getType()), stands = isa<tile::RingType>(rows.value.getType());
   Value sum;
   for (int64_t part = 0; part != parts; ++part) {
     int64_t first = part * ofPartOne, depth = std::min(ofPartOne, all - first);
-    Type left = builder.frag(loop.shape.kvTile, depth, loop.element, FragLayout::Lhs);
-    Type right = builder.frag(depth, kWaveRows, loop.element, FragLayout::Rhs);
+    Type left = builder.frag(loop.shape.kvTile, depth, loop.element.q, FragLayout::Lhs);
+    Type right = builder.frag(depth, kWaveRows, loop.element.q, FragLayout::Rhs);
     ValueRange operands = turn.step(ofPart("read_", tiles.name, part), [&]() -> SmallVector<Value> {
-      Type type = builder.frag(loop.shape.kvTile, tiles.depth, loop.element, FragLayout::Lhs);
+      Type type = builder.frag(loop.shape.kvTile, tiles.depth, loop.element.q, FragLayout::Lhs);
       Value read = tile::ReadOp::create(builder, type, tiles.value, t, Value());
       SmallVector<Value> operands = {partOf(withoutPadding(builder, read, tiles.dim), left, first)};
       if (isAside)
@@ -92,11 +92,11 @@ Value BackwardProducts::multiply(const Operand &tiles, const Operand &rows, Valu
 Value BackwardProducts::add(const Operand &tiles, Value t, Value factor, Value sum, StringRef name) const {
   ExpansionBuilder &builder = loop.builder;
   int64_t depth = loop.shape.kvTile / parts;
-  Type left = builder.frag(tiles.depth, depth, loop.element, FragLayout::LhsAcc);
-  Type right = builder.frag(depth, kWaveRows, loop.element, FragLayout::RhsAcc);
+  Type left = builder.frag(tiles.depth, depth, loop.element.q, FragLayout::LhsAcc);
+  Type right = builder.frag(depth, kWaveRows, loop.element.q, FragLayout::RhsAcc);
   for (int64_t part = 0; part != parts; ++part) {
     Value operand = turn.step(ofPart("turn_", tiles.name, part), [&]() -> SmallVector<Value> {
-      Type type = builder.frag(tiles.depth, loop.shape.kvTile, loop.element, FragLayout::LhsAcc);
+      Type type = builder.frag(tiles.depth, loop.shape.kvTile, loop.element.q, FragLayout::LhsAcc);
       Value read = tile::ReadTransposedOp::create(builder, type, tiles.turned, t, Value());
       return {partOf(read, left, part * depth)};
     })[0];

@@ -52,10 +52,7 @@ static KernelFrame frameOf(attn::CombineOp op) {
   if (op.getLse())
     frame.addTensor(rows, lseTensor());
   frame.addScalar(IntegerType::get(context, 32), "num_splits");
-  bool isBf16 = op.getElementType().isBF16();
   frame.require("head_dim_v == " + Twine(dim), "head_dim_v must be " + Twine(dim));
-  frame.require(isBf16 ? "is_bf16" : "is_fp16",
-                isBf16 ? "the kernel's output is bf16" : "the kernel's output is fp16");
   frame.requireWideStrides("o");
   frame.setWorkspace(kPartialBytes);
   return frame;
@@ -108,9 +105,7 @@ void ListedCombine::createFrame(StringRef target) {
     frame.addTensor(lines, sequences.lse());
   frame.addTensor(tile::ViewType::get(context, {dynamic, dynamic}, i32), WorkPartition::listTensor());
   sequences.addArguments(frame);
-  bool isBf16 = op.getElementType().isBF16();
   frame.require("head_dim_v == " + Twine(dim), "head_dim_v must be " + Twine(dim));
-  frame.require(isBf16 ? "is_bf16" : "is_fp16", isBf16 ? "the kernel's output is bf16" : "the kernel's output is fp16");
   sequences.requireWideStrides(frame, "o");
   frame.setWorkspace(WorkPartition::listedPartialBytes());
   frame.create(builder, op.getSymName(), target, op.getWaves());

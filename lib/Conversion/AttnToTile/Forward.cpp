@@ -13,6 +13,7 @@
 // the slices of split KV is in Combine.cpp.
 #include "Forward.h"
 
+#include "Descales.h"
 #include "ForwardScores.h"
 #include "KeySource.h"
 #include "KeyVisit.h"
@@ -31,10 +32,12 @@ namespace {
 class ForwardLoop {
 public:
   ForwardLoop(attn::ForwardOp op, FlatSymbolRefAttr schedule, const ArchInfo &arch, TileShape shape)
-      : op(op), schedule(schedule), builder(op.getLoc(), op), loop{builder, arch, shape, op.getElementType()},
+      : op(op), schedule(schedule), builder(op.getLoc(), op), loop{builder, arch, shape, HeadElements(op)},
         frame(op.getContext()), sequences(op), scores(op, loop, sequences.hasOwnLengths()),
         source(KeySource::create(op, loop, sequences)), visit(KeyVisit::create(op, schedule, loop, scores, *source)),
-        output(Output::create(op)), softmax({shape.kvTile, loop.element, op.getLse(), scores.areScaled()}) {}
+        output(Output::create(op)), softmax({loop.beside(shape.kvTile, kWaveRows, loop.element.weights(), loop.element.v, FragLayout::RhsAcc),
+                 static_cast<bool>(op.getLse()), scores.areScaled()}),
+        descales(op.getDescale()) {}
 
   FailureOr<tile::KernelOp> build();
 
@@ -59,6 +62,7 @@ private:
   std::unique_ptr<KeyVisit> visit;
   std::unique_ptr<Output> output;
   Softmax softmax;
+  Descales descales;
   Value q, query; ///< the sequence's queries, and those of the wave as an operand
   size_t aheadCount = 0; ///< how many of the loop's values say where the next tiles are
 };
@@ -67,10 +71,11 @@ private:
 FailureOr<tile::KernelOp> ForwardLoop::createFrame() {
   constexpr int64_t dynamic = ShapedType::kDynamic;
   Type f32 = builder.getF32Type();
-  frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, source->headDim}, loop.element),
+  frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, source->headDim}, loop.element.q),
                   sequences.tensor(frame, "q"));
   source->addTensors(frame);
   frame.addScalar(f32, "scale");
+  descales.addTensors(frame);
   output->addArguments(frame, sequences);
   scores.addDropout(frame);
   visit->addArguments(frame);
@@ -86,6 +91,7 @@ FailureOr<tile::KernelOp> ForwardLoop::createFrame() {
   addRequirements();
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), loop.arch.name, loop.shape.waves);
   q = frame.argument("q");
+  descales.bindArguments(frame);
   source->bindArguments(frame);
   output->bindArguments(frame);
   visit->bindArguments(frame);
@@ -143,8 +149,11 @@ Value ForwardLoop::prepare(WorkPartition &work) {
   Value kvHead = work.kvHead(builder, q, source->k);
   visit->find(work, q);
   source->makeRings(work.batch, kvHead);
-  query = softmax.prepareQuery(builder, frame.argument("scale"), [&] {
-    Type operand = builder.frag(source->depth, kWaveRows, loop.element, FragLayout::Rhs);
+  descales.find(builder, work.batch, kvHead);
+  Value scale = descales.ofScores(builder, frame.argument("scale"));
+  scores.setScale(scale);
+  query = softmax.prepareQuery(builder, scale, [&] {
+    Type operand = loop.beside(source->depth, kWaveRows, loop.element.q, loop.element.k, FragLayout::Rhs);
     return withoutPadding(builder, work.load(builder, operand, q), source->headDim);
   });
   if (ForwardScores::beginsProducts(op))
@@ -227,7 +236,8 @@ void ForwardLoop::finish(tile::ForTilesOp tiles, const WorkPartition &work) {
     sum = sumWithSink(builder, sum, softmax.reference(state), ofSink);
   }
   // Of all weights; LSE is theirs, too.
-  Value rows = tile::NormalizeOp::create(builder, tiles.getResult(0), scores.kept(sum));
+  Value means = tile::NormalizeOp::create(builder, tiles.getResult(0), scores.kept(sum));
+  Value rows = descales.ofOutput(builder, means);
   output->store(builder, work, rows, [&] { return softmax.logSumExp(builder, state, sum, ofSink); });
   source->leave(tiles.getResults().take_back(aheadCount));
   tile::ReturnOp::create(builder);

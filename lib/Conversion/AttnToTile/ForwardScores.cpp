@@ -59,7 +59,6 @@ LogicalResult ForwardScores::addArguments(KernelFrame &frame) {
 }
 
 void ForwardScores::bindArguments(const KernelFrame &frame) {
-  scale = frame.argument("scale");
   if (op.getDropout())
     dropout.emplace(frame);
   for (const auto &program : mods)

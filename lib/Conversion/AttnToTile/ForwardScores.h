@@ -33,6 +33,8 @@ public:
   void prepare(const WorkPartition &work, mlir::Value q, mlir::Value keys);
   /// From here on keys count from `firstKey`.
   void moveTo(mlir::Value firstKey) { place.key = firstKey; }
+  /// What makes scores of products.
+  void setScale(mlir::Value ofProducts) { scale = ofProducts; }
   /// Products begin with what modifications add; `ofScale` is 1 / scale. And what they begin with otherwise.
   void beginProducts(mlir::Value ofScale) { perScale = ofScale; }
   void startFrom(mlir::Value none) { noScores = none; }

@@ -24,7 +24,7 @@ tile::WaveGridOp FusedQueries::hold(Operand &keys, Value batch, Value kvHead, Va
   waves = tile::WaveGridOp::create(builder, loop.shape.waves, 1);
   queryParts = tile::WaveGridOp::create(builder, loop.shape.waves / turn.ofIteration(), turn.ofIteration());
   int64_t rows = loop.shape.waves * kWaveRows;
-  auto typeOf = [&](int64_t columns) { return tile::RingType::get(builder.getContext(), {rows, columns}, loop.element); };
+  auto typeOf = [&](int64_t columns) { return tile::RingType::get(builder.getContext(), {rows, columns}, loop.element.q); };
   auto ds = tile::RingOp::create(builder, typeOf(turn.ofIteration() * loop.shape.kvTile), Value(), ValueRange(), IntegerAttr(),
                                  IntegerAttr(), nullptr);
   ds.setNameAttr(builder.getStringAttr("ds"));
@@ -66,14 +66,14 @@ void FusedQueries::addSteps(Value t, const Operand &keyTiles, ValueRange ofTiles
   ExpansionBuilder &builder = loop.builder;
   int64_t keys = loop.shape.waves * kWaveRows, columns = keyTiles.depth / (loop.shape.waves / turn.ofIteration());
   turn.step("put_ds", [&]() -> SmallVector<Value> {
-    Type type = builder.frag(turn.ofIteration() * loop.shape.kvTile, kWaveRows, loop.element, FragLayout::RhsAcc);
+    Type type = builder.frag(turn.ofIteration() * loop.shape.kvTile, kWaveRows, loop.element.q, FragLayout::RhsAcc);
     Value all = ofTiles.size() == 1 ? ofTiles[0] : Value(tile::ConcatOp::create(builder, type, ofTiles));
     tile::PutOp::create(builder, dsRing, t, Value(), all, waves.getRow(), Value());
     return {};
   });
   ValueRange operands = turn.step("read_ds", [&]() -> SmallVector<Value> {
-    Type left = builder.frag(columns, keys, loop.element, FragLayout::LhsAcc);
-    Type right = builder.frag(keys, kWaveRows, loop.element, FragLayout::RhsAcc);
+    Type left = builder.frag(columns, keys, loop.element.q, FragLayout::LhsAcc);
+    Type right = builder.frag(keys, kWaveRows, loop.element.q, FragLayout::RhsAcc);
     Value zero = builder.constant(int64_t(0));
     return {tile::ReadTransposedOp::create(builder, left, keyTiles.value, zero, Value(), queryParts.getRow()),
             tile::ReadTransposedOp::create(builder, right, dsRing, t, Value(), queryParts.getColumn())};

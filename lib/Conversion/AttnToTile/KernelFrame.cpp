@@ -1,6 +1,8 @@
 // The frame of a kernel.
 #include "KernelFrame.h"
 
+#include "IR/ElementTypes.h"
+
 using namespace mlir;
 using namespace hocket;
 
@@ -20,11 +22,13 @@ Type KernelFrame::typeOf(StringRef name) const {
 }
 
 void KernelFrame::requireWideStrides(StringRef tensor, bool hasBatch) {
+  constexpr int64_t loadBytes = 16;
+  const int64_t elements = loadBytes / bytesOf(cast<tile::ViewType>(typeOf(tensor)).getElementType());
   for (StringRef dimension : {"b", "s", "h"}) {
     if (dimension == "b" && !hasBatch)
       continue;
     std::string stride = (tensor + "_stride_" + dimension).str();
-    require(stride + " % 8 == 0", stride + " must be a multiple of 8 elements");
+    require(stride + " % " + Twine(elements) + " == 0", stride + " must be a multiple of " + Twine(elements) + " elements");
   }
 }
 

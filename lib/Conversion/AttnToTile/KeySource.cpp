@@ -24,9 +24,9 @@ KeySource::KeySource(attn::ForwardOp op, const LoopContext &loop, SequenceViews 
 
 void KeySource::addTensors(KernelFrame &frame) const {
   constexpr int64_t dynamic = ShapedType::kDynamic;
-  for (auto [name, dim] : {std::pair("k", headDim), std::pair("v", headDimV)})
-    frame.addTensor(tile::ViewType::get(frame.context(), {dynamic, dynamic, dynamic, dim}, loop.element),
-                    tensor(frame, name));
+  for (auto [name, dim, element] :
+       {std::tuple("k", headDim, loop.element.k), std::tuple("v", headDimV, loop.element.v)})
+    frame.addTensor(tile::ViewType::get(frame.context(), {dynamic, dynamic, dynamic, dim}, element), tensor(frame, name));
 }
 
 void KeySource::enter() {
@@ -46,11 +46,11 @@ Value KeySource::ring(Type type, Value view, ValueRange indices) const {
 }
 
 void KeySource::makeRings(Value batch, Value kvHead) {
-  auto typeOf = [&](int64_t columns) {
-    return tile::RingType::get(loop.builder.getContext(), {loop.shape.kvTile, columns}, loop.element);
+  auto typeOf = [&](int64_t columns, Type element) {
+    return tile::RingType::get(loop.builder.getContext(), {loop.shape.kvTile, columns}, element);
   };
-  keys = ring(typeOf(depth), k, {batch, kvHead});
-  values = ring(typeOf(depthV), v, {batch, kvHead});
+  keys = ring(typeOf(depth, loop.element.k), k, {batch, kvHead});
+  values = ring(typeOf(depthV, loop.element.v), v, {batch, kvHead});
 }
 
 SmallVector<Value> KeySource::fetchSteps(const TileVisit &visit, Value t, ValueRange) {
@@ -61,16 +61,30 @@ SmallVector<Value> KeySource::fetchSteps(const TileVisit &visit, Value t, ValueR
   return hocket::fetchSteps(loop.builder, loop.arch, loop.shape.waves, {{"k", {keys}}, {"v", {values}}}, t, ahead);
 }
 
+/// An operand as it is in memory, in the type that it is multiplied in.
+Value KeySource::widened(Value read) const {
+  auto type = cast<tile::FragType>(read.getType());
+  Type stored = type.getElementType(), element = loop.element.operand(stored);
+  if (element == stored)
+    return read;
+  Type wide = tile::FragType::get(type.getContext(), type.getShape(), element, type.getRegisterLayout());
+  return loop.builder.map(wide, read, [&](ValueRange numbers) -> Value {
+    return arith::ExtFOp::create(loop.builder, element, numbers.front());
+  });
+}
+
 Value KeySource::readKeys(Value t) {
-  Type type = loop.builder.frag(loop.shape.kvTile, depth, loop.element, FragLayout::Lhs);
-  return withoutPadding(loop.builder, tile::ReadOp::create(loop.builder, type, keys, t, Value()), headDim);
+  Type type = loop.builder.frag(loop.shape.kvTile, depth, loop.element.k, FragLayout::Lhs);
+  return widened(withoutPadding(loop.builder, tile::ReadOp::create(loop.builder, type, keys, t, Value()), headDim));
 }
 
 Value KeySource::readValues(const TileVisit &, Value t, Value) {
-  Type type = loop.builder.frag(depthV, loop.shape.kvTile, loop.element, FragLayout::LhsAcc, outputRun());
-  return tile::ReadTransposedOp::create(loop.builder, type, values, t, Value());
+  Type type = loop.builder.frag(depthV, loop.shape.kvTile, loop.element.v, FragLayout::LhsAcc, outputRun());
+  return widened(tile::ReadTransposedOp::create(loop.builder, type, values, t, Value()));
 }
 
+/// Transposed reads of 16 bits have any order of columns by fours.
 int64_t KeySource::outputRun() const {
-  return loop.arch.hasTransposedRead(bitsOf(loop.element)) ? tile::kAccumulatorRun : 0;
+  constexpr unsigned bits = 16;
+  return bitsOf(loop.element.v) == bits && loop.arch.hasTransposedRead(bits) ? tile::kAccumulatorRun : 0;
 }

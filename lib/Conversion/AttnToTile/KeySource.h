@@ -51,6 +51,7 @@ public:
 protected:
   virtual Tensor tensor(const KernelFrame &frame, llvm::StringRef name) const { return sequences.tensor(frame, name); }
   virtual mlir::Value ring(mlir::Type type, mlir::Value view, mlir::ValueRange indices) const;
+  mlir::Value widened(mlir::Value read) const;
 
   const LoopContext &loop;
   SequenceViews &sequences;

@@ -3,16 +3,41 @@
 
 #include "ExpansionBuilder.h"
 
+#include "Attn/IR/Attn.h"
+
 #include "Conversion/TileShape.h"
+#include "IR/ElementTypes.h"
 #include "Target/Arch/ArchInfo.h"
 
 namespace hocket {
+
+/// Types of what a loop multiplies: of Q, K and V in memory, of the operands that K and V become, and of the weights.
+/// Where `k` and `v` are narrower than Q they are widened to Q's type on the way; what lies beside them lies as they do.
+struct HeadElements {
+  mlir::Type q, k, v;
+
+  HeadElements(mlir::Type all) : q(all), k(all), v(all) {}
+  explicit HeadElements(attn::ForwardOp op)
+      : q(op.getTensorType("q")), k(op.getTensorType("k")), v(op.getTensorType("v")) {}
+  mlir::Type operand(mlir::Type stored) const { return bitsOf(stored) < bitsOf(q) ? q : stored; }
+  /// Of the weights as they are multiplied with V: of 8 bits those with most mantissa.
+  mlir::Type weights() const;
+};
 
 struct LoopContext {
   ExpansionBuilder &builder;
   const ArchInfo &arch;
   TileShape shape;
-  mlir::Type element; ///< of heads
+  HeadElements element;
+
+  /// An operand that is multiplied with what has `stored` in memory, and lies as that does.
+  tile::FragType beside(int64_t rows, int64_t columns, mlir::Type own, mlir::Type stored, tile::FragLayout layout,
+                        int64_t run = 0) const {
+    int64_t shape[] = {rows, columns};
+    tile::RegisterLayout registers = tile::FragType::defaultLayout(layout, shape, own, run);
+    registers.operandBits = bitsOf(stored);
+    return tile::FragType::get(builder.getContext(), shape, own, registers);
+  }
 
   /// A tile's scores in f32: keys x queries, or the other way round.
   tile::FragType scores() const {

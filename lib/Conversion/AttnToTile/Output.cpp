@@ -70,7 +70,7 @@ Type WholeOutput::numbersOf(attn::ForwardOp op) {
 }
 
 void WholeOutput::addArguments(KernelFrame &frame, const SequenceViews &sequences) const {
-  frame.addTensor(rowsOf(op, op.getElementType()), sequences.tensor(frame, "o"));
+  frame.addTensor(rowsOf(op, op.getTensorType("o")), sequences.tensor(frame, "o"));
   if (op.getLse())
     frame.addTensor(numbersOf(op), sequences.lse());
 }

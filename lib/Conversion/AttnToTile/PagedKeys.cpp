@@ -85,10 +85,10 @@ void PagedKeys::addArguments(KernelFrame &frame) const {
                 "the pages of a table may have " + Twine(kMostRows) + " rows in all; use shorter tables");
   frame.require(entries + " <= " + Twine(kMostEntries),
                 "a table of pages may have " + Twine(kMostEntries) + " entries; use shorter ones or larger pages");
-  for (StringRef name : {"k", "v"}) {
+  for (auto [name, element] : {std::pair(StringRef("k"), loop.element.k), std::pair(StringRef("v"), loop.element.v)}) {
     if (far)
-      frame.require("max(" + name + "_stride_b, page_size * " + name + "_stride_s) * element_bytes < " +
-                        Twine(kMostPoolBytes),
+      frame.require("max(" + name + "_stride_b, page_size * " + name + "_stride_s) < " +
+                        Twine(kMostPoolBytes / bytesOf(element)),
                     "a page of '" + name + "' must lie within 2 GiB, and the next one's begin; use smaller pages");
     else
       frame.require(name + "_bytes < " + Twine(kMostPoolBytes),

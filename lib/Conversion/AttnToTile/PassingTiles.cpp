@@ -16,7 +16,7 @@ void PassingTiles::narrow(Value first, Value count) {
 void PassingTiles::makeRings(Value batch, Value head, bool wantsFirst, bool wantsSecond) {
   ExpansionBuilder &builder = loop.builder;
   for (Operand &operand : operands) {
-    Type type = tile::RingType::get(builder.getContext(), {loop.shape.kvTile, operand.depth}, loop.element);
+    Type type = tile::RingType::get(builder.getContext(), {loop.shape.kvTile, operand.depth}, loop.element.q);
     auto ring = [&] {
       return tile::RingOp::create(builder, type, operand.view, ValueRange({batch, head}), IntegerAttr(), IntegerAttr(),
                                   nullptr);

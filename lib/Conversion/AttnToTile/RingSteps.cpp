@@ -53,8 +53,8 @@ Value hocket::withoutPadding(ExpansionBuilder &builder, Value operand, int64_t h
   int64_t needed = llvm::alignTo(headDim, type.getDepthStep());
   if (needed == type.getDepth())
     return operand;
-  Type element = type.getElementType();
-  Type narrow = type.isLeft() ? builder.frag(type.getRows(), needed, element, type.getLayout())
-                              : builder.frag(needed, type.getColumns(), element, type.getLayout());
+  int64_t left[] = {type.getRows(), needed}, right[] = {needed, type.getColumns()};
+  Type narrow = tile::FragType::get(builder.getContext(), type.isLeft() ? left : right, type.getElementType(),
+                                    type.getRegisterLayout());
   return tile::SliceDepthOp::create(builder, narrow, operand, /*first=*/0);
 }

@@ -1,8 +1,10 @@
 // The online softmax of a loop over tiles of keys.
 #include "Softmax.h"
 
+#include "LoopContext.h"
 #include "Sink.h"
 
+#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -10,13 +12,41 @@ using namespace mlir;
 using namespace hocket;
 using tile::FragLayout;
 
-/// How far, in log2 units, a row's scores may grow past its reference before it moves. Weights of 2^20 leave room in
-/// f32 for sums over 2^20 keys of values up to 2^87; in fp16, whose largest number is below 2^16, they must stay below.
+/// Weights of 2^20 leave room in f32 for sums over 2^20 keys of values up to 2^87; in fp16, whose largest number is below
+/// 2^16, they must stay below.
 static constexpr float kThreshold = 20.0f, kThresholdFp16 = 14.0f;
+/// Of weights of 8 bits, how far the first largest is below what they may grow to: the more, the fewer of the small ones
+/// are left, and the less often references move.
+static constexpr float kRoomOfSmall = 4.0f;
 /// The smallest scale used. Keeps (-inf) * scale at -inf when the user's scale is 0.
 static constexpr float kMinScale = 0x1p-100f;
 /// Both halves of a tile are whole accumulator blocks; of a single one, the second is empty.
 static constexpr int64_t kKeyBlock = 32;
+
+Type HeadElements::weights() const {
+  if (bitsOf(q) != 8)
+    return q;
+  bool isFnuz = infoOf(*asElementType(v)).specials == Specials::Fnuz;
+  return isFnuz ? Type(Float8E4M3FNUZType::get(v.getContext())) : Type(Float8E4M3FNType::get(v.getContext()));
+}
+
+static bool isSmall(Type element) { return bitsOf(element) == 8; }
+
+float Softmax::threshold() const {
+  Type element = options.weights.getElementType();
+  if (isSmall(element))
+    return static_cast<float>(std::ilogb(infoOf(*asElementType(element)).largest()));
+  return element.isF16() ? kThresholdFp16 : kThreshold;
+}
+
+float Softmax::raised() const {
+  return isSmall(options.weights.getElementType()) ? threshold() - kRoomOfSmall : 0.0f;
+}
+
+Type Softmax::packed(ExpansionBuilder &builder, int64_t keys) const {
+  return tile::FragType::get(builder.getContext(), {keys, kWaveRows}, options.weights.getElementType(),
+                             options.weights.getRegisterLayout());
+}
 
 /// A negative scale moves its sign into Q, so that the maximum of the scaled scores is the scaled
 /// maximum.
@@ -43,7 +73,7 @@ Value Softmax::perScale(ExpansionBuilder &builder) const {
 
 Value Softmax::noScores(ExpansionBuilder &builder) const {
   return builder.fill(
-      builder.frag(options.kvTile, kWaveRows, builder.getF32Type(), FragLayout::Acc), 0.0f);
+      builder.frag(options.weights.getRows(), kWaveRows, builder.getF32Type(), FragLayout::Acc), 0.0f);
 }
 
 SmallVector<Value> Softmax::initialState(ExpansionBuilder &builder, Value zero) const {
@@ -58,7 +88,7 @@ Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, Va
   ValueRange values = builder.step("settle", [&]() -> SmallVector<Value> {
     Value max = tile::RowMaxOp::create(builder, builder.rows(), scores);
     auto settle = tile::SettleOp::create(builder, max, state[0], state[1], scale,
-                                         builder.getF32FloatAttr(options.element.isF16() ? kThresholdFp16 : kThreshold));
+                                         builder.getF32FloatAttr(threshold()), builder.getF32FloatAttr(raised()));
     SmallVector<Value> results = {settle.getNewReference(), settle.getNewBound(), settle.getFactor(),
                                   settle.getMoved()};
     ValueRange sums = state.drop_front(2);
@@ -71,15 +101,21 @@ Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, Va
           values[3], llvm::to_vector_of<Value>(values.drop_front(4))};
 }
 
+/// Whether the weights of a tile are summed at once, as they are multiplied: of 8 bits, where none is dropped between.
+bool Softmax::sumsWhole(Drop drop) const { return isSmall(options.weights.getElementType()) && !drop; }
+
 /// The weights of `rows` keys of a tile, packed, and their sums.
 SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64_t firstRow,
                                   int64_t rows, Value reference, ValueRange sumsBefore, Drop drop) const {
   Type part = builder.frag(rows, kWaveRows, builder.getF32Type(), FragLayout::Acc);
-  Type packedPart = builder.frag(rows, kWaveRows, options.element, FragLayout::RhsAcc);
+  Type packedPart = packed(builder, rows);
   Value slice = tile::SliceOp::create(builder, part, scores, firstRow);
-  Value wide = tile::Exp2Op::create(builder, slice, scale, reference);
-  Value packed = tile::PackOp::create(builder, packedPart, wide);
-  SmallVector<Value> results = {packed, tile::RowSumOp::create(builder, packed, sumsBefore[0])};
+  // Of few products, whose vector instructions are what takes the time.
+  const bool small = isSmall(options.weights.getElementType());
+  Value wide = tile::Exp2Op::create(builder, slice, scale, reference, /*paired=*/small);
+  Value narrow = tile::PackOp::create(builder, packedPart, wide);
+  Value sum = sumsWhole(drop) ? sumsBefore[0] : Value(tile::RowSumOp::create(builder, narrow, sumsBefore[0]));
+  SmallVector<Value> results = {narrow, sum};
   if (options.exactSum)
     results.push_back(tile::RowSumOp::create(builder, wide, sumsBefore[1]));
   if (drop)
@@ -88,19 +124,23 @@ SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64
 }
 
 Softmax::Weights Softmax::weightSteps(ExpansionBuilder &builder, const Settled &settled, Drop drop) const {
-  int64_t firstRows = llvm::alignTo(options.kvTile / 2, kKeyBlock);
+  int64_t keys = options.weights.getRows(), firstRows = llvm::alignTo(keys / 2, kKeyBlock);
   ValueRange head = builder.step("head", [&] {
     return weigh(builder, settled.scores, 0, firstRows, settled.reference, settled.sums, drop);
   });
   ValueRange tail = builder.step("tail", [&]() -> SmallVector<Value> {
-    if (firstRows == options.kvTile)
-      return head;
-    SmallVector<Value> both = weigh(builder, settled.scores, firstRows, options.kvTile - firstRows,
+    auto summed = [&](SmallVector<Value> of) {
+      if (sumsWhole(drop))
+        of[1] = tile::RowSumOp::create(builder, of[0], of[1]);
+      return of;
+    };
+    if (firstRows == keys)
+      return summed(llvm::to_vector(head));
+    SmallVector<Value> both = weigh(builder, settled.scores, firstRows, keys - firstRows,
                                     settled.reference, head.drop_front(), drop);
     SmallVector<Value> halves = {head[0], both[0]};
-    Type whole = builder.frag(options.kvTile, kWaveRows, options.element, FragLayout::RhsAcc);
-    both[0] = tile::ConcatOp::create(builder, whole, halves);
-    return both;
+    both[0] = tile::ConcatOp::create(builder, options.weights, halves);
+    return summed(both);
   });
   return {tail[0], llvm::to_vector_of<Value>(tail.drop_front())};
 }

@@ -12,8 +12,7 @@ namespace hocket {
 class Softmax {
 public:
   struct Options {
-    int64_t kvTile = 0;
-    mlir::Type element;    ///< of the weights as they are multiplied with V
+    tile::FragType weights; ///< those of a tile as they are multiplied with V
     bool exactSum = false; ///< the sum of the weights before rounding is kept too, for LSE
     bool isScaled = false; ///< scores come scaled, in log2 units: `kScaledUnit` times what the user's are
   };
@@ -62,6 +61,13 @@ private:
   llvm::SmallVector<mlir::Value> weigh(ExpansionBuilder &builder, mlir::Value scores,
                                        int64_t firstRow, int64_t rows, mlir::Value reference,
                                        mlir::ValueRange sumsBefore, Drop drop) const;
+
+  mlir::Type packed(ExpansionBuilder &builder, int64_t keys) const;
+  /// How far a row's scores may grow past its reference before it moves, and how far below its first largest score that
+  /// begins, in log2 units.
+  float threshold() const;
+  bool sumsWhole(Drop drop) const;
+  float raised() const;
 
   Options options;
   mlir::Value scale; ///< of scores, to log2 units; since `prepareQuery`

@@ -22,13 +22,10 @@ static int64_t registersOf(const ArchInfo &arch, int64_t rows, int64_t columns, 
 }
 
 static bool fits(const ArchInfo &arch, HeadWidths head, TileShape shape, bool bothOperands) {
-  auto [depth, depthV, elementBytes] = head;
-  auto narrow = [&, elementBytes = elementBytes](int64_t rows, int64_t columns) {
-    return registersOf(arch, rows, columns, elementBytes);
-  };
-  int64_t state = registersOf(arch, depthV, kWaveRows, 4) + narrow(depth, kWaveRows);
-  int64_t first = narrow(shape.kvTile, depth) + registersOf(arch, shape.kvTile, kWaveRows, 4);
-  int64_t second = narrow(shape.kvTile, depthV) + narrow(shape.kvTile, kWaveRows);
+  auto narrow = [&](int64_t rows, int64_t columns) { return registersOf(arch, rows, columns, head.operandBytes); };
+  int64_t state = registersOf(arch, head.depthV, kWaveRows, 4) + narrow(head.depth, kWaveRows);
+  int64_t first = narrow(shape.kvTile, head.depth) + registersOf(arch, shape.kvTile, kWaveRows, 4);
+  int64_t second = narrow(shape.kvTile, head.depthV) + narrow(shape.kvTile, kWaveRows);
   int64_t perSimd = (shape.waves + arch.waves.simdsPerCu - 1) / arch.waves.simdsPerCu;
   int64_t operands = bothOperands ? first + second : std::max(first, second);
   return state + operands + kOtherRegisters <= static_cast<int64_t>(maxVgprsFor(arch, perSimd));

@@ -52,7 +52,8 @@ void WorkPartition::addArguments(KernelFrame &frame, attn::ForwardOp op) {
   if (!isMixed(op))
     return;
   for (StringRef name : {"q", "o"})
-    frame.require("(min(heads / kv_heads, 32) - 1) * " + name + "_stride_h * element_bytes < " + Twine(mostBytes),
+    frame.require("(min(heads / kv_heads, 32) - 1) * " + name + "_stride_h < " +
+                      Twine(8 * mostBytes / static_cast<int64_t>(op.getTensorType(name).getIntOrFloatBitWidth())),
                   "the heads of a group must lie within 2 GiB in '" + name + "'");
 }
 

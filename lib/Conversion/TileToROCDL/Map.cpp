@@ -356,7 +356,7 @@ struct MapPattern : TilePattern<tile::MapOp> {
       if (linear)
         linear->enterPiece(index);
       for (int64_t group = 0; group != groups; ++group) {
-        RegionEmitter region(emit, size);
+        RegionEmitter region(emit, *state.of(op).arch, size);
         for (auto [element, input, values] :
              llvm::zip_equal(op.getElements(), op.getInputs(), adaptor.getInputs()))
           region.bind(element, slice(emit, values[places.partOf(input.getType(), index)],

@@ -79,7 +79,7 @@ const MatrixInstruction *hocket::lowering::findMatrixInstruction(const ArchInfo 
     };
     // Pieces of operands of different blocks would be of different k.
     bool agree = lhs.k == rhs.k || (row.shape.k % lhs.k == 0 && row.shape.k % rhs.k == 0);
-    bool fits = row.types == types && row.shape.m == lhs.m && row.shape.n == rhs.n && row.shape.elementBits == lhs.elementBits &&
+    bool fits = row.types == types && row.shape.m == lhs.m && row.shape.n == rhs.n &&
                 (row.takesScales() || !scaled) && agree && divides(lhs) && divides(rhs);
     if (fits && arch.findMfma(types, row.shape.m, row.shape.n, row.shape.k) && (!best || row.shape.k > best->shape.k))
       best = &row;

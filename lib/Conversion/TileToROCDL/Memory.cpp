@@ -43,6 +43,16 @@ static SmallVector<Value> joinPanels(ArrayRef<SmallVector<Value>> panels, int64_
   return joined;
 }
 
+/// Vectors of words side by side.
+static Value joined(Emitter &emit, ArrayRef<Value> parts) {
+  if (parts.size() == 1)
+    return parts.front();
+  SmallVector<Value> words;
+  for (Value part : parts)
+    llvm::append_range(words, elements(emit, part));
+  return vector::FromElementsOp::create(emit, VectorType::get({static_cast<int64_t>(words.size())}, emit.getI32Type()), words);
+}
+
 static Value byteStride(Emitter &emit, const ViewValues &view, int64_t dimension) {
   return emit.mul(view.stride(dimension), emit.i64(view.elementBytes()));
 }
@@ -160,13 +170,13 @@ struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
     int64_t rows = isLhs ? frag.getRows() : frag.getColumns();
     int64_t depth = isLhs ? frag.getColumns() : frag.getRows();
     const MfmaShape shape = frag.getOperandShape();
-    int64_t panel = tile::panelColumns(depth, shape.elementBits);
+    const unsigned bits = bitsOf(frag.getElementType()); // more than the layout's where it lies beside narrower ones
+    int64_t panel = tile::panelColumns(depth, bits);
     Result<LinearLayout> layout =
         isLhs ? mfmaOperandATile(shape, rows, panel) : mfmaOperandBTile(shape, panel, rows);
     if (!layout)
       return layoutError(op, layout.error());
-    Result<LinearLayout> reads =
-        directReads(*layout, {isLhs ? dims::Row : dims::Col, dims::K}, shape.elementBits, kReadBytes);
+    Result<LinearLayout> reads = directReads(*layout, {isLhs ? dims::Row : dims::Col, dims::K}, bits, kReadBytes);
     if (!reads)
       return layoutError(op, reads.error());
     RowAccess access{*reads, RowBounds(op.getView().getType())};
@@ -185,13 +195,16 @@ struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
     auto words = VectorType::get({4}, emit.getI32Type());
     SmallVector<SmallVector<Value>> panels =
         access.offsets(emit, state.of(op).lane, stride, depth / panel, panel * elementBytes);
-    for (SmallVector<Value> &values : panels)
-      for (Value &value : values) {
-        Value loaded =
-            ROCDL::RawPtrBufferLoadOp::create(emit, words, resource, value, emit.i32(0),
-                                              emit.i32(0), ArrayAttr(), ArrayAttr(), ArrayAttr());
-        value = LLVM::BitcastOp::create(emit, type, loaded);
-      }
+    const size_t perOperand = static_cast<size_t>(type.getNumElements() * elementBytes) / kReadBytes;
+    for (SmallVector<Value> &values : panels) {
+      for (Value &value : values)
+        value = ROCDL::RawPtrBufferLoadOp::create(emit, words, resource, value, emit.i32(0), emit.i32(0), ArrayAttr(),
+                                                  ArrayAttr(), ArrayAttr());
+      SmallVector<Value> operands;
+      for (size_t first = 0; first != values.size(); first += perOperand)
+        operands.push_back(LLVM::BitcastOp::create(emit, type, joined(emit, ArrayRef(values).slice(first, perOperand))));
+      values = std::move(operands);
+    }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{joinPanels(panels, rows / kBlock)});
     return success();
   }
@@ -216,7 +229,7 @@ private:
   SmallVector<Value> loadLines(Emitter &emit, tile::LoadOp op, const LineStores &lines, Value resource,
                                Value stride) const {
     RowBounds bounds(op.getView().getType());
-    Type element = op.getView().getType().getElementType();
+    Type element = storedType(op.getView().getType().getElementType());
     Value rowStride = emit.toI32(stride);
     LineStores::LanePlace lane = lines.placeOf(emit, state.of(op).lane, rowStride);
     const int64_t elementBytes = bytesOf(element);

@@ -73,7 +73,8 @@ static TypedAttr storedConstant(arith::ConstantOp constant) {
   return IntegerAttr::get(storedType(number.getType()), number.getValue().bitcastToAPInt());
 }
 
-/// Ops on floats of 8 bits: conversions by way of f32, and their bits as they are; null for other ops.
+/// Ops on floats of 8 bits: conversions, by way of f32 where the chip has none that is direct, and their bits as they are;
+/// null for other ops.
 Value RegionEmitter::convertSmall(Operation *op, ValueRange operands) {
   if (!isa<arith::ExtFOp, arith::TruncFOp, arith::BitcastOp>(op))
     return {};
@@ -83,6 +84,8 @@ Value RegionEmitter::convertSmall(Operation *op, ValueRange operands) {
   Value x = operands.front();
   if (isa<arith::BitcastOp>(op))
     return x;
+  if (isSmallFloat(from) && canWidenTo(arch, x.getType(), to))
+    return widenSmallTo(emit, x, from, to);
   x = isSmallFloat(from) ? widenSmall(emit, x, from) : convert(x, emit.getF32Type());
   return isSmallFloat(to) ? narrowSmall(emit, x, to) : convert(x, to);
 }

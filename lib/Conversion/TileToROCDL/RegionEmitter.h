@@ -10,7 +10,7 @@ namespace hocket::lowering {
 /// where it meets a vector.
 class RegionEmitter {
 public:
-  RegionEmitter(Emitter &emit, int64_t count) : emit(emit), count(count) {}
+  RegionEmitter(Emitter &emit, const ArchInfo &arch, int64_t count) : emit(emit), arch(arch), count(count) {}
 
   /// What a value of the region is: a scalar or a vector of `count`.
   void bind(mlir::Value inRegion, mlir::Value value) { values[inRegion] = value; }
@@ -30,6 +30,7 @@ private:
   mlir::Type like(mlir::Value value, mlir::Type element);
 
   Emitter &emit;
+  const ArchInfo &arch;
   int64_t count;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
 };

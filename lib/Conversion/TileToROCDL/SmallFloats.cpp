@@ -71,6 +71,26 @@ Value hocket::lowering::widenSmall(Emitter &emit, Value value, Type from) {
   return joined(emit, pairs);
 }
 
+bool hocket::lowering::canWidenTo(const ArchInfo &arch, Type type, Type to) {
+  auto vector = dyn_cast<VectorType>(type);
+  return arch.features.scaledFloats && vector && vector.getNumElements() % kWordElements == 0 && (to.isBF16() || to.isF16());
+}
+
+Value hocket::lowering::widenSmallTo(Emitter &emit, Value value, Type from, Type to) {
+  auto type = cast<VectorType>(value.getType());
+  auto words = VectorType::get({type.getNumElements() / kWordElements}, emit.getI32Type());
+  auto pair = VectorType::get({kHalfElements}, to), wide = VectorType::get(type.getShape(), to);
+  std::string name = "llvm.amdgcn.cvt.scalef32.pk." + std::string(to.isBF16() ? "bf16." : "f16.") + nameOf(from);
+  Value asWords = LLVM::BitcastOp::create(emit, words, value), unit = emit.f32(1.0f);
+  Value all = LLVM::PoisonOp::create(emit, wide);
+  for (int64_t i = 0; i != type.getNumElements(); i += kHalfElements) {
+    Value word = emit.element(asWords, i / kWordElements);
+    Value two = emit.intrinsic(name, pair, ValueRange{word, unit, flag(emit, i % kWordElements != 0)});
+    all = vector::InsertStridedSliceOp::create(emit, two, all, i, 1);
+  }
+  return all;
+}
+
 Value hocket::lowering::narrowSmall(Emitter &emit, Value value, Type to) {
   auto type = dyn_cast<VectorType>(value.getType());
   int64_t count = type ? type.getNumElements() : 1;
@@ -101,6 +121,42 @@ Value hocket::lowering::narrowSmall(Emitter &emit, Value value, Type to) {
   }
   auto wordsType = VectorType::get({static_cast<int64_t>(words.size())}, emit.getI32Type());
   return LLVM::BitcastOp::create(emit, result, vector::FromElementsOp::create(emit, wordsType, words));
+}
+
+/// The left operand of 16x16x128 with a one where row r of the result, of which lanes 16 (r / 4) to 16 (r / 4) + 15 hold
+/// some, meets what those lanes hold of the right one: 16 numbers of each 64. Of fp4, a lane has 32 neighbours of its row.
+static Value onesOfLanes(Emitter &emit, Value lane) {
+  constexpr int64_t rowsOfLane = 4, rows = 16;
+  constexpr int32_t ones = 0x22222222;
+  auto bits = [&](Value value, int64_t divisor, int64_t count) -> Value {
+    Value shifted = arith::DivUIOp::create(emit, value, emit.i32(divisor));
+    return arith::RemUIOp::create(emit, shifted, emit.i32(count));
+  };
+  Value ofRow = bits(lane, rowsOfLane, rows / rowsOfLane), part = bits(lane, rows, rowsOfLane);
+  SmallVector<Value> words;
+  for (int64_t half : {0, 1}) {
+    Value owner = bits(emit.add(emit.add(part, part), emit.i32(half)), 1, rowsOfLane);
+    Value isOwn = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, ofRow, owner);
+    words.append(2, arith::SelectOp::create(emit, isOwn, emit.i32(ones), emit.i32(0)));
+  }
+  return vector::FromElementsOp::create(emit, VectorType::get({4}, emit.getI32Type()), words);
+}
+
+Value hocket::lowering::sumOnMatrixUnit(Emitter &emit, const KernelValues &kernel, ValueRange operands, Type element,
+                                        Value init) {
+  constexpr int64_t fp4 = 4, words = 4;
+  const int64_t format = infoOf(*asElementType(element)).exponentBits == 4 ? 0 : 1;
+  Type i32 = emit.getI32Type();
+  auto four = VectorType::get({words}, i32), eight = VectorType::get({2 * words}, i32), sums = VectorType::get({words}, emit.getF32Type());
+  Value ones = onesOfLanes(emit, kernel.lane), zero = emit.i32(0);
+  Value sum = arith::ConstantOp::create(emit, DenseElementsAttr::get(sums, 0.0f));
+  for (size_t i = 0; i != operands.size(); i += 2) {
+    Value both[] = {LLVM::BitcastOp::create(emit, four, operands[i]), LLVM::BitcastOp::create(emit, four, operands[i + 1])};
+    Value joined = vector::ShuffleOp::create(emit, eight, both[0], both[1], llvm::to_vector(llvm::seq<int64_t>(0, 2 * words)));
+    sum = emit.intrinsic("llvm.amdgcn.mfma.scale.f32.16x16x128.f8f6f4", sums,
+                         ValueRange{ones, joined, sum, emit.i32(fp4), emit.i32(format), zero, zero, zero, zero});
+  }
+  return arith::AddFOp::create(emit, init, emit.element(sum, 0));
 }
 
 //===-- Kernels

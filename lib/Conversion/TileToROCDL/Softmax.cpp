@@ -4,7 +4,7 @@
 // (docs/CodeGeneration.md): maxima as one linear chain of maxnum with nnan (v_max3), row sums as
 // dot products of packed pairs (v_dot2), exp2 as the intrinsic. No fast-math flag that would
 // reassociate: all schedules of an algorithm give the same bits.
-#include "Lowering.h"
+#include "SmallFloats.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -105,18 +105,31 @@ struct RowSumPattern : TilePattern<tile::RowSumOp> {
     Emitter emit(op.getLoc(), rewriter);
     bool packed = !op.getSource().getType().getElementType().isF32();
     Value init = adaptor.getInit().front();
-    bool hasDot =
-        state.of(op).arch->features.bf16Dot || !op.getSource().getType().getElementType().isBF16();
+    Type element = op.getSource().getType().getElementType();
+    bool hasDot = state.of(op).arch->features.bf16Dot || !element.isBF16();
     ValueRange source = adaptor.getSource();
-    rewriter.replaceOp(op, !packed  ? sumWide(emit, source, init)
-                           : hasDot ? sumPacked(emit, source, init)
-                                    : sumWidened(emit, source, init));
+    if (isSmallFloat(element) && state.of(op).arch->features.scaledFloats && source.size() % 2 == 0) {
+      rewriter.replaceOp(op, sumOnMatrixUnit(emit, state.of(op), source, element, init));
+      return success();
+    }
+    rewriter.replaceOp(op, !packed                 ? sumWide(emit, source, init)
+                           : isSmallFloat(element) ? sumSmall(emit, source, element, init)
+                           : hasDot                ? sumPacked(emit, source, init)
+                                                   : sumWidened(emit, source, init));
     return success();
   }
 
   static Value sumWide(Emitter &emit, ValueRange source, Value sum) {
     for (Value element : elements(emit, source))
       sum = arith::AddFOp::create(emit, sum, element);
+    return sum;
+  }
+
+  /// What no dot product takes, widened.
+  static Value sumSmall(Emitter &emit, ValueRange source, Type element, Value sum) {
+    for (Value packed : source)
+      for (Value number : elements(emit, widenSmall(emit, packed, element)))
+        sum = arith::AddFOp::create(emit, sum, number);
     return sum;
   }
 
@@ -185,6 +198,8 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
     Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, max, bound);
     bool unscaled = isUnscaled(op.getScale());
     Value scaled = unscaled ? max : arith::MulFOp::create(emit, max, scale).getResult();
+    if (float raised = op.getRaised().convertToFloat())
+      scaled = arith::SubFOp::create(emit, scaled, emit.f32(raised));
     // What was summed against the old reference shrinks by whole halvings. A first reference has
     // nothing to shrink: it is the maximum itself, whose weight is 1.
     Value step = LLVM::FCeilOp::create(emit, arith::SubFOp::create(emit, scaled, reference));
@@ -227,6 +242,30 @@ struct RescalePattern : TilePattern<tile::RescaleOp> {
 
 struct Exp2Pattern : TilePattern<tile::Exp2Op> {
   using TilePattern::TilePattern;
+
+  /// The scores times `scale`, if there is one, and less a reference, if there is one.
+  static SmallVector<Value> exponents(Emitter &emit, Value block, Value scale, Value minus) {
+    SmallVector<Value> made;
+    for (Value score : elements(emit, block))
+      made.push_back(scale   ? Value(LLVM::FMAOp::create(emit, score, scale, minus))
+                     : minus ? Value(arith::AddFOp::create(emit, score, minus))
+                             : score);
+    return made;
+  }
+
+  /// The same, two in an instruction.
+  static SmallVector<Value> pairedExponents(Emitter &emit, Value block, Value scale, Value minus) {
+    auto pair = VectorType::get({2}, emit.getF32Type());
+    Value scales = emit.splat(scale, pair), minuses = emit.splat(minus, pair);
+    SmallVector<Value> made;
+    for (int64_t i = 0; i != cast<VectorType>(block.getType()).getNumElements(); i += 2) {
+      Value two = vector::ExtractStridedSliceOp::create(emit, block, i, 2, 1);
+      Value both = LLVM::FMAOp::create(emit, two, scales, minuses);
+      made.append({emit.element(both, 0), emit.element(both, 1)});
+    }
+    return made;
+  }
+
   LogicalResult matchAndRewrite(tile::Exp2Op op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
@@ -238,14 +277,9 @@ struct Exp2Pattern : TilePattern<tile::Exp2Op> {
     SmallVector<Value> results;
     for (Value block : adaptor.getScores()) {
       SmallVector<Value> values;
-      for (Value score : elements(emit, block)) {
-        Value exponent = score;
-        if (unscaled)
-          exponent = arith::AddFOp::create(emit, score, minus);
-        else if (scaled)
-          exponent = LLVM::FMAOp::create(emit, score, scale, minus);
+      for (Value exponent : op.getPaired() && scaled && !unscaled ? pairedExponents(emit, block, scale, minus)
+                                                                 : exponents(emit, block, scaled && !unscaled ? scale : Value(), minus))
         values.push_back(ROCDL::ROCDLExp2::create(emit, emit.getF32Type(), exponent));
-      }
       results.push_back(
           vector::FromElementsOp::create(emit, cast<VectorType>(block.getType()), values));
     }

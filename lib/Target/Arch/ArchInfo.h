@@ -153,6 +153,7 @@ struct ArchFeatures {
   bool bitop3 = false;
   bool maximum3 = false; ///< v_maximum3_f32, v_minimum3_f32
   bool ocpFp8 = false;   ///< E4M3FN and E5M2; false: FNUZ
+  bool scaledFloats = false; ///< v_cvt_scalef32_*, v_mfma_*_f8f6f4
 };
 
 /// One chip.

@@ -131,7 +131,8 @@ static ArchInfo make() {
                    .bf16BufferAdd = true,  // 2.5 L22
                    .bitop3 = true,         // 2.5 L22
                    .maximum3 = true,       // 2.5 L22
-                   .ocpFp8 = true};        // 2.1 AMDBLOG D
+                   .ocpFp8 = true,         // 2.1 AMDBLOG D
+                   .scaledFloats = true};  // 2.1 AMDBLOG D, 2.5 L22
   arch.maxBufferOffset = 4095;             // 2.6 L22
   arch.maxNop = 16;                        // 2.7 PCODE D, L22
   return arch;

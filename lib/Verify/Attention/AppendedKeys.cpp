@@ -16,7 +16,7 @@ static constexpr double kBase = 10000;
 /// Tables of the angles' functions, [positions, rotaryDim / 2], rounded.
 static TypedArray angleTable(const ForwardProblem &problem, double (*function)(double)) {
   int64_t angles = problem.update.rotaryDim / 2;
-  TypedArray table(problem.dtype);
+  TypedArray table(problem.dtype.q);
   for (int64_t position = 0; position != problem.positions; ++position)
     for (int64_t i = 0; i != angles; ++i) {
       double angle = static_cast<double>(position) * std::pow(kBase, -static_cast<double>(i) / static_cast<double>(angles));

@@ -195,7 +195,7 @@ void HeadWorker::forwardBlock(int64_t query) {
     lse[row] = maxima[i] + std::log(sums[i]);
     for (int64_t d = 0; d != v.dim; ++d) {
       double output = outputs[i * v.padded + d] / sums[i], gradient = dO.at(row)[d];
-      double read = deltaOf == DeltaOf::StoredO ? decode(problem.dtype, encode(problem.dtype, output)) : output;
+      double read = deltaOf == DeltaOf::StoredO ? decode(problem.dtype.o, encode(problem.dtype.o, output)) : output;
       o[row * v.padded + d] = output;
       delta[row] += read * gradient;
       outputSizes[row] += std::abs(output * gradient);

@@ -23,8 +23,13 @@ constexpr double toleranceBf16 = 3.5e-3;
 constexpr double toleranceFp16 = 5e-4;
 constexpr double toleranceLse = 1e-4;
 
+/// Weights of a mantissa of 3 bits, which errors of 16 bits are small against.
+constexpr double toleranceF8 = 3.5e-2;
+
 double toleranceOf(const ForwardProblem &problem) {
-  return problem.dtype == ElementType::BF16 ? toleranceBf16 : toleranceFp16;
+  if (infoOf(problem.dtype.q).bits == 8)
+    return toleranceF8;
+  return problem.dtype.q == ElementType::BF16 ? toleranceBf16 : toleranceFp16;
 }
 constexpr double rowFactor = 3;
 constexpr double valueFactor = 0.01;
@@ -179,6 +184,8 @@ ForwardErrors attention::compareForward(const ForwardProblem &problem, const For
   if ((!problem.modifications.empty() || problem.blocks.any()) && !problem.sink)
     checkHiddenRows(reference, outputs, problem.headDimV, errors);
   double maxV = maxMagnitude(inputs.v);
+  if (problem.descale)
+    maxV *= *std::ranges::max_element(inputs.captured.at("v_descale"));
   ErrorSums sums;
   for (size_t i = 0; i != reference.rows.size(); ++i) {
     checkRow(problem, reference, i, outputs, maxV, sums, errors);

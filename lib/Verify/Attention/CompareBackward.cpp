@@ -43,7 +43,7 @@ static int64_t roundedSums(const BackwardProblem &problem) {
 /// What dQ may be off by, relative: each sum in memory by half a unit in the last place more, none of which knows of
 /// another.
 static double toleranceOfSums(const BackwardProblem &problem, double tolerance) {
-  double unit = std::ldexp(1.0, -infoOf(problem.forward.dtype).mantissaBits - 2);
+  double unit = std::ldexp(1.0, -infoOf(problem.forward.dtype.q).mantissaBits - 2);
   return std::hypot(tolerance, unit * std::sqrt(double(roundedSums(problem))));
 }
 
@@ -143,7 +143,7 @@ static GradientErrors compareOther(const BackwardProblem &problem, const std::st
   if (!errors.isChecked)
     return errors;
   const SummedGradient &wanted = found->second;
-  double squaredError = 0, squaredReference = 0, rounding = lostOf(problem.forward.dtype);
+  double squaredError = 0, squaredReference = 0, rounding = lostOf(problem.forward.dtype.q);
   double own = values.type() == ElementType::F32 ? 0 : lostOf(values.type());
   for (size_t i = 0; i != wanted.values.size(); ++i) {
     double error = values[i] - wanted.values[i];

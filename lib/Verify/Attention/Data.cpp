@@ -194,7 +194,7 @@ static void fillTensor(const ForwardProblem &problem, const char *name, const Ro
       int64_t row = first + position;
       filler.fill(name, {row, sequence, head, position, values});
       for (int64_t d = 0; d != dim; ++d)
-        out.set(row * dim + d, values[d]);
+        out.setBits(row * dim + d, encode(tensor.type, values[d], Overflow::Saturate));
     }
   });
 }
@@ -212,6 +212,13 @@ static double capturedNumber(ElementType type, const Generator &generator, uint6
   double a, b;
   generator.normalPair(place, a, b);
   return a;
+}
+
+/// What a number counts: positive, of either side of 1.
+static double descale(const Generator &generator, uint64_t place) {
+  double a, b;
+  generator.normalPair(place, a, b);
+  return std::exp2(a / 2);
 }
 
 /// Rounds `number` to the type and appends it to both.
@@ -274,6 +281,11 @@ ForwardInputs attention::generateCaptured(const ForwardProblem &problem, uint64_
     if (auto known = problem.known.lists.find(tensor.name); known != problem.known.lists.end()) {
       for (int32_t number : known->second)
         addNumber(tensor.type, number, numbers, bytes);
+      continue;
+    }
+    if (problem.descale && tensor.name.ends_with("_descale")) {
+      for (int64_t i = 0; i != tensor.elements(); ++i)
+        addNumber(tensor.type, descale(generator, static_cast<uint64_t>(i)), numbers, bytes);
       continue;
     }
     for (int64_t i = 0; i != tensor.elements(); ++i)

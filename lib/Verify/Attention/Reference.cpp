@@ -80,6 +80,7 @@ private:
   ForwardReference &result;
   const int64_t dim, dimV, paddedV;
   int64_t batch = 0, head = 0;
+  double scale = 1, ofValues = 1; ///< what products are multiplied by, and sums of values
   Lengths lengths; ///< of the sequence
   std::vector<double> q, keys, values, scores, sums, maxima, totals, row;
   std::optional<DropoutBytes> bytes; ///< of the head, if some weights are dropped
@@ -129,7 +130,7 @@ double BlockWorker::scoreOf(double product, int64_t row, int64_t key) const {
   BlockKind kind = kindOf(row, key);
   if (kind == BlockKind::Hidden)
     return negativeInfinity;
-  double score = product * problem.effectiveScale();
+  double score = product * scale;
   if (!rules)
     return score;
   ScorePosition position{batch, head, row, key};
@@ -188,7 +189,7 @@ void BlockWorker::store(const RowBlock &block) {
     double *to = result.o.data() + (block.first + r) * dimV;
     bool empty = totals[r] == 0;
     for (int64_t d = 0; d != dimV; ++d)
-      to[d] = empty ? 0 : sums[r * paddedV + d] / totals[r];
+      to[d] = empty ? 0 : ofValues * sums[r * paddedV + d] / totals[r];
     result.lse[block.first + r] = empty ? negativeInfinity : maxima[r] + std::log(totals[r]);
   }
 }
@@ -199,6 +200,12 @@ void BlockWorker::run(const RowBlock &block) {
   lengths = numbers.of(batch);
   blocks = blockTable.of(batch, head);
   loadQueries(block);
+  scale = problem.effectiveScale();
+  if (problem.descale) {
+    auto place = static_cast<size_t>(batch * problem.kvHeads + head / (problem.heads / problem.kvHeads));
+    scale *= inputs.captured.at("q_descale")[place] * inputs.captured.at("k_descale")[place];
+    ofValues = inputs.captured.at("v_descale")[place];
+  }
   if (problem.dropout) {
     auto state = inputs.captured.find("dropout_state");
     bytes.emplace(problem, state == inputs.captured.end() ? std::span<const double>() : state->second, batch, head);

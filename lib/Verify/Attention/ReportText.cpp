@@ -11,7 +11,7 @@ using verify::line;
 namespace json = llvm::json;
 
 static void writeProblem(json::OStream &out, const ForwardProblem &problem) {
-  out.attribute("dtype", StringRef(optionName(problem.dtype)));
+  out.attribute("dtype", optionName(problem.dtype));
   out.attribute("batch", problem.batch);
   out.attribute("heads", problem.heads);
   out.attribute("kv_heads", problem.kvHeads);

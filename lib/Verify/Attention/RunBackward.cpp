@@ -208,7 +208,7 @@ Result<BackwardReport> attention::runBackward(runtime::Device &device,
 
 static void writeProblem(json::OStream &out, const BackwardProblem &problem) {
   const ForwardProblem &forward = problem.forward;
-  out.attribute("dtype", StringRef(optionName(forward.dtype)));
+  out.attribute("dtype", optionName(forward.dtype));
   out.attribute("batch", forward.batch);
   out.attribute("heads", forward.heads);
   out.attribute("kv_heads", forward.kvHeads);

@@ -56,7 +56,8 @@ static std::vector<PagedKernel> allKernels() {
 /// Enough queries for a block and a part, enough keys for several tiles and a part. Pages lie in any order.
 static ForwardProblem drawProblem(const PagedKernel &kernel, int64_t pageSize, PageLayout layout, Draw &draw) {
   ForwardProblem problem;
-  problem.dtype = draw.of({ElementType::BF16, ElementType::F16});
+  const std::vector<HeadTypes> usual = {ElementType::BF16, ElementType::F16}, &types = kernel.entry ? kernel.entry->dtypes : usual;
+  problem.dtype = types[static_cast<size_t>(draw.between(0, static_cast<int64_t>(types.size()) - 1))];
   problem.headDim = kernel.heads.qk, problem.headDimV = kernel.heads.v;
   problem.heads = 2;
   problem.seqQ = draw.between(129, 288), problem.seqKv = 1024;

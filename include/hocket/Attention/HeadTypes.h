@@ -1,0 +1,38 @@
+// The element types of Q, K, V and O.
+#pragma once
+
+#include "hocket/Support/ElementType.h"
+
+#include <string>
+#include <string_view>
+
+namespace hocket::attention {
+
+/// Q, K and V are bf16 or fp16, all of one of them; or floats of 8 bits, which may be mixed; or Q is bf16 or fp16 and K
+/// and V are floats of 8 bits. O is bf16 or fp16: Q's type where that is one of the two.
+struct HeadTypes {
+  ElementType q = ElementType::BF16, k = q, v = q, o = q;
+
+  HeadTypes() = default;
+  /// All of one type; O is bf16 where that is of 8 bits.
+  HeadTypes(ElementType all) : HeadTypes(all, all) {}
+  /// K and V of another one than Q.
+  HeadTypes(ElementType q, ElementType ofKeys) : q(q), k(ofKeys), v(ofKeys), o(outputOf(q)) {}
+
+  /// Of "q", "k", "v", "o" and what has rows like them: "k_new" is Q's, since it is rounded on its way to K.
+  ElementType of(std::string_view tensor) const;
+  bool operator==(const HeadTypes &) const = default;
+
+  /// What O is where nothing is said.
+  static ElementType outputOf(ElementType q);
+};
+
+/// In names of kernels, options and the registry: "bf16"; "f8e4m3"; "bf16_kv_f8e4m3"; "f8e4m3_v_f8e5m2_o_fp16": what is not
+/// said of K and V is as Q, of O as `HeadTypes::outputOf`.
+std::string optionName(const HeadTypes &types);
+/// Reads such a name. The error says what was found, and the nearest that there are kernels for.
+Result<HeadTypes> parseHeadTypes(std::string_view text);
+/// Whether there are kernels for these types; the error names the nearest.
+Status validate(const HeadTypes &types);
+
+} // namespace hocket::attention

@@ -1,0 +1,91 @@
+// The element types of Q, K, V and O.
+#include "hocket/Attention/HeadTypes.h"
+
+#include <vector>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+static bool isSmall(ElementType type) { return infoOf(type).isFloat() && infoOf(type).bits == 8; }
+
+ElementType HeadTypes::outputOf(ElementType q) { return isSmall(q) ? ElementType::BF16 : q; }
+
+ElementType HeadTypes::of(std::string_view tensor) const {
+  if (tensor == "k")
+    return k;
+  if (tensor == "v")
+    return v;
+  return tensor == "o" || tensor == "k_new" || tensor == "v_new" ? o : q;
+}
+
+std::string attention::optionName(const HeadTypes &types) {
+  std::string text(hocket::optionName(types.q));
+  auto add = [&](const char *tensors, ElementType type) { text += "_" + std::string(tensors) + "_" + std::string(hocket::optionName(type)); };
+  if (types.k == types.v && types.k != types.q) {
+    add("kv", types.k);
+  } else {
+    if (types.k != types.q)
+      add("k", types.k);
+    if (types.v != types.q)
+      add("v", types.v);
+  }
+  if (types.o != HeadTypes::outputOf(types.q))
+    add("o", types.o);
+  return text;
+}
+
+static Result<ElementType> parseType(std::string_view text) {
+  if (std::optional<ElementType> type = parseElementType(text))
+    return *type;
+  return invalidInput("dtype '" + std::string(text) +
+                      "' is not supported; use bf16, fp16, f8e4m3, f8e5m2, or bf16_kv_f8e4m3 for K and V of another type "
+                      "than Q");
+}
+
+Result<HeadTypes> attention::parseHeadTypes(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (size_t at = 0; at <= text.size();) {
+    size_t end = std::min(text.find('_', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  Result<ElementType> q = parseType(words.size() % 2 == 1 ? words.front() : text);
+  if (!q.ok())
+    return q.error();
+  HeadTypes types(*q);
+  for (size_t i = 1; i < words.size(); i += 2) {
+    Result<ElementType> type = parseType(words[i + 1]);
+    if (!type.ok())
+      return type.error();
+    std::string_view tensor = words[i];
+    if (tensor != "k" && tensor != "v" && tensor != "kv" && tensor != "o")
+      return invalidInput("dtype '" + std::string(text) + "' has a type for '" + std::string(tensor) +
+                          "'; behind that of Q those of k, v, kv and o can stand, as in bf16_kv_f8e4m3");
+    if (tensor.starts_with('k'))
+      types.k = *type;
+    if (tensor.ends_with('v'))
+      types.v = *type;
+    if (tensor == "o")
+      types.o = *type;
+  }
+  if (Status status = validate(types); !status.ok())
+    return status.error();
+  return types;
+}
+
+Status attention::validate(const HeadTypes &types) {
+  auto refuse = [](const char *tensor, ElementType found, const HeadTypes &nearest) -> Status {
+    return unsupported("dtype of " + std::string(tensor) + " is " + std::string(hocket::optionName(found)) +
+                       ", which no kernel takes; use " + optionName(nearest));
+  };
+  const ElementType q = types.q;
+  if (!isOperandType(q) && !isSmall(q))
+    return noKernelTakes("dtype", q);
+  for (auto [tensor, type] : {std::pair("k", types.k), {"v", types.v}})
+    if (type != q && !isSmall(type))
+      return refuse(tensor, type, HeadTypes(q));
+  if (isSmall(types.k) != isSmall(types.v))
+    return refuse("v", types.v, HeadTypes(q, isSmall(types.k) ? types.k : types.v));
+  bool mayWrite = isSmall(q) ? isOperandType(types.o) : types.o == q;
+  return mayWrite ? Status::success() : refuse("o", types.o, HeadTypes(q, types.k));
+}

@@ -1,0 +1,119 @@
+"""Floats of 8 bits as their bits: what the functions give, against numpy in float64, and what they refuse."""
+import os
+import sys
+
+import numpy
+
+import hocket
+
+SEED = int(os.environ.get("HOCKET_TEST_SEED", "20261127"))
+random = numpy.random.default_rng(SEED)
+
+
+def e4m3_table():
+    """The number of each of the 256 patterns."""
+    numbers = numpy.zeros(256)
+    for bits in range(256):
+        exponent, mantissa = bits >> 3 & 15, bits & 7
+        number = mantissa * 2.0**-9 if exponent == 0 else (8 + mantissa) * 2.0 ** (exponent - 10)
+        numbers[bits] = (-1) ** (bits >> 7) * number
+    numbers[[0x7F, 0xFF]] = numpy.nan
+    return numbers
+
+
+TABLE = e4m3_table()
+
+
+def rounded(numbers):
+    """The patterns of the nearest ones."""
+    order = numpy.argsort(TABLE[:127])
+    at = numpy.abs(numbers)[..., None]
+    nearest = numpy.abs(TABLE[:127][order] - at).argmin(-1)
+    return (order[nearest] | numpy.where(numbers < 0, 0x80, 0)).astype("uint8")
+
+
+def bf16(numbers):
+    bits = numpy.asarray(numbers, "float32").view("uint32")
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype("uint16")
+
+
+def wide(bits):
+    return (bits.astype("uint32") << 16).view("float32").astype("float64")
+
+
+def reference(q, k, v, scale, causal):
+    """Of [batch, seq, heads, head_dim] in float64."""
+    group = q.shape[2] // k.shape[2]
+    k, v = k.repeat(group, 2), v.repeat(group, 2)
+    scores = numpy.einsum("bqhd,bkhd->bhqk", q, k) * scale
+    if causal:
+        rows, keys = numpy.arange(q.shape[1])[:, None], numpy.arange(k.shape[1])
+        scores = numpy.where(keys <= rows + k.shape[1] - q.shape[1], scores, -numpy.inf)
+    weights = numpy.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    return numpy.einsum("bhqk,bkhd->bqhd", weights, v)
+
+
+def check(what, out, wanted, tolerance):
+    error = numpy.linalg.norm(wide(out.view("uint16")) - wanted) / numpy.linalg.norm(wanted)
+    assert error <= tolerance, f"HOCKET_TEST_SEED={SEED}: {what}: off by {error:.2e}, at most {tolerance} is allowed"
+
+
+def normal(*shape):
+    return random.standard_normal(shape)
+
+
+def of_eight_bits():
+    q, k, v = rounded(normal(2, 70, 4, 64)), rounded(normal(2, 90, 2, 64)), rounded(normal(2, 90, 2, 64))
+    descales = [numpy.exp2(normal(2, 2)).astype("float32") for _ in range(3)]
+    out = hocket.flash_attn_func(q, k, v, causal=True, dtype="f8e4m3", q_descale=descales[0], k_descale=descales[1],
+                                 v_descale=descales[2])
+    per_head = [descale[:, None, :, None] for descale in descales]
+    wanted = reference(TABLE[q] * per_head[0].repeat(2, 2), TABLE[k] * per_head[1], TABLE[v] * per_head[2], 64**-0.5, True)
+    check("Q, K and V of 8 bits with descales", out, wanted, 3.5e-2)
+    # One of them alone, of one number.
+    out = hocket.flash_attn_func(q, k, v, dtype="f8e4m3", v_descale=numpy.array([0.5], "float32"))
+    check("a descale of V alone", out, reference(TABLE[q], TABLE[k], TABLE[v] * 0.5, 64**-0.5, False), 3.5e-2)
+
+
+def heads_that_are_padded():
+    q, k, v = (rounded(normal(1, 33, 2, 40)) for _ in range(3))
+    out = hocket.flash_attn_func(q, k, v, dtype="f8e4m3")
+    assert out.shape == q.shape
+    check("heads of 40", out, reference(TABLE[q], TABLE[k], TABLE[v], 40**-0.5, False), 3.5e-2)
+
+
+def a_cache():
+    q, k, v = bf16(normal(2, 1, 8, 128)), rounded(normal(2, 300, 2, 128)), rounded(normal(2, 300, 2, 128))
+    lengths = numpy.array([300, 123], "int32")
+    k_descale = numpy.array([[0.5, 2.0], [1.5, 0.25]], "float32")
+    out = hocket.flash_attn_with_kvcache(q, k, v, cache_seqlens=lengths, dtype="bf16_kv_f8e4m3", k_descale=k_descale)
+    for sequence, length in enumerate(lengths):
+        one = slice(sequence, sequence + 1)
+        wanted = reference(wide(q[one]), TABLE[k[one, :length]] * k_descale[one, None, :, None], TABLE[v[one, :length]], 128**-0.5,
+                           False)
+        check("a cache of 8 bits", numpy.ascontiguousarray(out[one]), wanted, 3.5e-3)
+
+
+def refusals():
+    q, k = bf16(normal(1, 4, 2, 64)), rounded(normal(1, 8, 2, 64))
+    cases = (
+        ("argument 'v' has elements of bf16, 'k' of f8e4m3", dict(v=bf16(normal(1, 8, 2, 64)), dtype="bf16_k_f8e4m3")),
+        ("argument 'k_descale' has the shape (3,), wanted [batch, kv_heads]",
+         dict(v=k, dtype="bf16_kv_f8e4m3", k_descale=numpy.ones(3, "float32"))),
+        ("argument 'v_descale' has elements of float64", dict(v=k, dtype="bf16_kv_f8e4m3", v_descale=numpy.ones(2))),
+        ("argument 'dtype' is 'bf16_x_f8e4m3'", dict(v=k, dtype="bf16_x_f8e4m3")),
+    )
+    for wanted, options in cases:
+        try:
+            hocket.flash_attn_func(q, k, **options)
+        except hocket.Error as error:
+            assert wanted in str(error), f"{error}\nwanted: {wanted}"
+        else:
+            sys.exit(f"not refused: {wanted}")
+
+
+of_eight_bits()
+heads_that_are_padded()
+a_cache()
+refusals()

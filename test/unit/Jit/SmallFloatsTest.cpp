@@ -1,0 +1,154 @@
+// Attention of floats of 8 bits, and of keys of 8 bits beside queries of 16: random problems over types, descales, heads,
+// masks, modifications, dense, packed and paged keys and split KV, all rows of O compared, in checked execution.
+//
+// HOCKET_RANDOM_SMALL_FLOATS=N draws more, HOCKET_TEST_SEED=N others.
+#include "../Kernels/Draw.h"
+#include "Reference/ScoreInterpreter.h"
+#include "Verify/Attention/RunForward.h"
+#include "hocket/Jit/Jit.h"
+#include "hocket/Pipelines/Modifications.h"
+#include "hocket/Simulator/RuntimeDevice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+using namespace hocket;
+using namespace hocket::attention;
+using testing::HasSubstr;
+
+static constexpr uint64_t kDefaultCount = 10, kDefaultSeed = 20261128;
+
+static HeadTypes drawTypes(Draw &draw) {
+  ElementType e4m3 = ElementType::F8E4M3, e5m2 = ElementType::F8E5M2;
+  if (draw.oneIn(2))
+    return {draw.of({ElementType::BF16, ElementType::F16}), draw.of({e4m3, e5m2})};
+  HeadTypes types = draw.of({e4m3, e4m3, e5m2});
+  if (types.q == e4m3 && draw.oneIn(3))
+    types.o = ElementType::F16;
+  return types;
+}
+
+/// Lengths of one's own, or pages, or queries that are packed.
+static void drawSequences(ForwardProblem &problem, Draw &draw) {
+  std::vector<int32_t> used;
+  for (int64_t i = 0; i != problem.batch; ++i)
+    used.push_back(static_cast<int32_t>(draw.between(1, problem.seqKv)));
+  problem.lists.usedKv = true;
+  problem.known.lists["seqused_k"] = used;
+  if (draw.oneIn(3))
+    return;
+  const int64_t rows = problem.lists.pageSize = draw.of<int64_t>({1, 16, 64, 100, 128});
+  problem.pageLayout = draw.of({PageLayout::NHD, PageLayout::HND});
+  problem.tablePages = (problem.seqKv + rows - 1) / rows;
+  problem.numPages = problem.batch * problem.tablePages + 2;
+  std::vector<int32_t> &table = problem.known.lists["block_table"];
+  std::vector<int32_t> order(static_cast<size_t>(problem.numPages));
+  std::iota(order.begin(), order.end(), 0);
+  for (size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[static_cast<size_t>(draw.between(0, static_cast<int64_t>(i) - 1))]);
+  table.assign(order.begin(), order.begin() + problem.batch * problem.tablePages);
+}
+
+static void modify(ForwardProblem &problem, Draw &draw) {
+  auto add = [&](const char *name) { problem.modifications.push_back(*shippedModification(name)); };
+  if (draw.oneIn(3)) {
+    add("soft_cap");
+    problem.numbers["soft_cap"] = 20;
+  }
+  if (draw.oneIn(3))
+    add("alibi");
+  if (draw.oneIn(3)) {
+    add("window");
+    problem.numbers["window_left"] = double(draw.between(0, 200)), problem.numbers["window_right"] = double(draw.between(0, 50));
+  }
+  problem.sink = draw.oneIn(4);
+}
+
+static ForwardProblem drawProblem(Draw &draw) {
+  ForwardProblem problem;
+  problem.dtype = drawTypes(draw);
+  problem.descale = draw.oneIn(2);
+  problem.batch = draw.between(1, 2);
+  problem.kvHeads = draw.between(1, 2);
+  problem.heads = problem.kvHeads * draw.of<int64_t>({1, 2, 8});
+  problem.headDim = problem.headDimV = draw.of<int64_t>({64, 128, 128, 16 * draw.between(1, 16)});
+  problem.seqQ = draw.oneIn(2) ? draw.between(1, 5) : draw.between(1, 300);
+  problem.seqKv = draw.between(1, draw.oneIn(3) ? 1500 : 400);
+  problem.layout = draw.of({Layout::BSHD, Layout::BHSD});
+  problem.visibility = draw.oneIn(2) ? Visibility::causal() : Visibility();
+  problem.wantLse = draw.oneIn(2);
+  if (draw.oneIn(2))
+    drawSequences(problem, draw);
+  if (draw.oneIn(3))
+    modify(problem, draw);
+  else if (draw.oneIn(3))
+    problem.tuning.numSplits = draw.between(2, 5);
+  return problem;
+}
+
+TEST(SmallFloats, RandomProblemsComeOutRight) {
+  uint64_t count = fromEnvironment("HOCKET_RANDOM_SMALL_FLOATS", kDefaultCount);
+  uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
+  auto planner = jit::makePlanner();
+  ASSERT_TRUE(planner.ok()) << planner.error().message;
+  auto device = sim::createDevice();
+  for (uint64_t seed = first; seed != first + count; ++seed) {
+    Draw draw(seed);
+    ForwardProblem problem = drawProblem(draw);
+    DataKind data = draw.of({DataKind::Normal, DataKind::Rising, DataKind::OneHot, DataKind::Equal});
+    SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe() + ", data " +
+                 std::string(toString(data)));
+    auto plan = (*planner)->plan(problem);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    ForwardOptions options;
+    options.check = true;
+    options.interleavings = interleavingsWanted();
+    options.seed = seed;
+    options.data = data;
+    options.scoreRules = reference::interpretModifications;
+    auto report = runForward(*device, (*plan)->launches(), (*plan)->problem(), options);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_TRUE(report->passed()) << toText(*report);
+  }
+}
+
+static std::string refusal(HeadTypes types) {
+  ForwardProblem problem;
+  problem.dtype = types;
+  Status status = validate(problem);
+  return status.ok() ? "" : status.error().message;
+}
+
+TEST(SmallFloats, TypesThatDoNotMixAreRefusedWithTheNearest) {
+  HeadTypes types(ElementType::BF16, ElementType::F8E4M3);
+  EXPECT_EQ(refusal(types), "");
+  types.v = ElementType::BF16;
+  EXPECT_THAT(refusal(types), HasSubstr("dtype of v is bf16, which no kernel takes; use bf16_kv_f8e4m3"));
+  types = ElementType::F8E4M3;
+  types.k = ElementType::F16;
+  EXPECT_THAT(refusal(types), HasSubstr("dtype of k is fp16, which no kernel takes; use f8e4m3"));
+  types = ElementType::F16;
+  types.o = ElementType::BF16;
+  EXPECT_THAT(refusal(types), HasSubstr("dtype of o is bf16, which no kernel takes; use fp16"));
+  EXPECT_THAT(refusal(ElementType::I8), HasSubstr("dtype is i8, which no kernel takes"));
+}
+
+TEST(SmallFloats, NamesOfTypesAreReadAsTheyAreWritten) {
+  for (const char *name : {"bf16", "fp16", "f8e4m3", "f8e5m2_o_fp16", "bf16_kv_f8e4m3", "fp16_k_f8e4m3_v_f8e5m2", "f8e4m3_v_f8e5m2"}) {
+    auto types = parseHeadTypes(name);
+    ASSERT_TRUE(types.ok()) << types.error().message;
+    EXPECT_EQ(optionName(*types), name);
+  }
+  EXPECT_THAT(parseHeadTypes("bf16_x_f8e4m3").error().message, HasSubstr("has a type for 'x'"));
+  EXPECT_THAT(parseHeadTypes("half").error().message, HasSubstr("dtype 'half' is not supported"));
+}
+
+TEST(SmallFloats, WhatNoKernelDoesIsRefusedByName) {
+  ForwardProblem problem;
+  problem.dtype = {ElementType::BF16, ElementType::F8E4M3};
+  problem.lists.usedKv = true;
+  problem.update.appends = true;
+  EXPECT_THAT(validate(problem).error().message, HasSubstr("nothing rounds what is appended or turned to 8 bits"));
+}
