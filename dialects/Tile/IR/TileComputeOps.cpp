@@ -127,6 +127,11 @@ LogicalResult MmaOp::verify() {
                             "with rhs_acc";
   if (failed(requireLayout(*this, "accumulator", acc, FragLayout::Acc)))
     return failure();
+  // Floats of 8 and 4 bits are multiplied by instructions that take whole operands of both: those agree.
+  bool takesWhole = mayBeMixed(lhs.getElementType()) && mayBeMixed(rhs.getElementType());
+  if (!takesWhole && lhs.getRegisterLayout().operandBits != rhs.getRegisterLayout().operandBits)
+    return emitOpError() << "multiplies " << lhs << " by " << rhs
+                         << ", whose depths run in different orders; let both lie as the narrower one does, with bits(...)";
   if (lhs.getRegisterLayout().run != acc.getRegisterLayout().run)
     return emitOpError() << "multiplies " << lhs << " into " << acc
                          << ", whose rows are in different orders; use lhs_acc(8) with acc(8), and lhs_acc with acc";
@@ -135,11 +140,6 @@ LogicalResult MmaOp::verify() {
   if (left != right && !(mayBeMixed(left) && mayBeMixed(right)))
     return emitOpError() << "multiplies " << left << " by " << right
                          << ", expected the same type, or two floats of 8 or 4 bits; convert one of them in a 'tile.map'";
-  auto liesAsItself = [](FragType frag) { return frag.getRegisterLayout().operandBits == hocket::bitsOf(frag.getElementType()); };
-  if (lhs.getRegisterLayout().operandBits != rhs.getRegisterLayout().operandBits &&
-      (left == right || !liesAsItself(lhs) || !liesAsItself(rhs)))
-    return emitOpError() << "multiplies " << lhs << " by " << rhs
-                         << ", whose depths run in different orders; let both lie as the narrower one does, with bits(...)";
   Type sums = left.isInteger() ? Type(IntegerType::get(getContext(), 32)) : Float32Type::get(getContext());
   if (acc.getElementType() != sums)
     return emitOpError() << "multiplies " << left << " by " << right << " into " << acc.getElementType()

@@ -188,10 +188,13 @@ MfmaShape FragType::getOperandShape() const { return operandShape(getRegisterLay
 bool FragType::isOfProduct() const {
   if (getLayout() == FragLayout::Lines || isScaleLayout(getLayout()))
     return false;
+  Type element = getElementType();
   if (getLayout() == FragLayout::Acc)
-    return isAmong(getElementType(), kSumTypes);
-  bool isOperand = isRingElement(getElementType()) || isPacked(getElementType());
-  return isOperand && getRegisterLayout().operandBits <= bitsOf(getElementType());
+    return isAmong(element, kSumTypes);
+  unsigned bits = getRegisterLayout().operandBits;
+  if (element.isF32() || isPacked(element))
+    return bits == bitsOf(element);
+  return isOperandElement(element) && bits <= bitsOf(element);
 }
 
 bool FragType::isOfNumbers() const { return isElement(getElementType()); }
