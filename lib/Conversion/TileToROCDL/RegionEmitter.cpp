@@ -105,13 +105,15 @@ static bool isPositive(Value value) {
   return isa<math::ExpOp, math::Exp2Op, math::AbsFOp>(op);
 }
 
-/// The square of a reciprocal root of a number that is not negative, which is the reciprocal; null for other ops.
+/// The square of a reciprocal root of a number that is not negative, which is the reciprocal, where nothing else needs the
+/// root; null for other ops.
 Value RegionEmitter::squareOfRoot(Operation *op) {
   auto product = dyn_cast<arith::MulFOp>(op);
   if (!product || product.getLhs() != product.getRhs() || !product.getType().isF32())
     return {};
   auto root = product.getLhs().getDefiningOp<math::RsqrtOp>();
-  return root && isPositive(root.getOperand()) ? reciprocal(emit, valueOf(root.getOperand())) : Value();
+  bool isAlone = root && llvm::all_of(root->getUsers(), [&](Operation *user) { return user == op; });
+  return isAlone && isPositive(root.getOperand()) ? reciprocal(emit, valueOf(root.getOperand())) : Value();
 }
 
 /// Two floats of 16 bits, or zero for each whose byte is more than a number: `select(byte <= number, x, 0)`. Both
