@@ -47,7 +47,7 @@ static void addModifications(ForwardProblem &problem, const py::dict &what) {
 
 ForwardProblem python::problemOf(const py::dict &what) {
   ForwardProblem problem;
-  problem.dtype = valueOf(parseHeadTypes(what["dtype"].cast<std::string>()));
+  problem.dtype = valueOf(attention::parseHeadTypes(what["dtype"].cast<std::string>()));
   problem.descale = what["descale"].cast<bool>();
   problem.layout = valueOf(attention::parseLayout(what["layout"].cast<std::string>()));
   auto read = [&](const char *name, int64_t &member) {

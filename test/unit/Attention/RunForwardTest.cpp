@@ -169,7 +169,7 @@ Result<runtime::LaunchReport> FakeDevice::launch(runtime::Kernel &, const runtim
       continue;
     for (int64_t d = 0; d != problem.headDimV; ++d)
       store(pointers[3] + offsetOf(problem, "o", row) + 2 * d,
-            static_cast<uint16_t>(encode(problem.dtype, result.o[row * problem.headDimV + d])));
+            static_cast<uint16_t>(encode(problem.dtype.o, result.o[row * problem.headDimV + d])));
     if (problem.wantLse)
       store(pointers[4] + 4 * row, static_cast<float>(result.lse[row]));
   }

@@ -171,7 +171,7 @@ TEST(Visibility, EmptyRowsAreLookedForInAllRows) {
   ForwardInputs inputs = generateInputs(problem, DataKind::Normal, 5);
   ForwardReference reference = computeReference(problem, inputs, {0});
   ForwardOutputs outputs;
-  outputs.o = verify::TypedArray(problem.dtype, 2 * 150 * 16);
+  outputs.o = verify::TypedArray(problem.dtype.o, 2 * 150 * 16);
   outputs.lse.assign(2 * 150, -INFINITY);
   EXPECT_EQ(compareForward(problem, inputs, reference, outputs).wrongEmptyRows, 0);
   outputs.o.set(149 * 16 + 3, 1);

@@ -109,7 +109,7 @@ static Outputs runPlan(const ForwardProblem &problem) {
     return Buffer{*address, bytes};
   };
   ForwardInputs inputs = generateInputs(problem, DataKind::Normal, 7);
-  Outputs outputs{verify::TypedArray(problem.dtype, size_t(problem.tensor("o").elements())),
+  Outputs outputs{verify::TypedArray(problem.dtype.o, size_t(problem.tensor("o").elements())),
                   std::vector<float>(size_t(problem.tensor("o").rows()))};
   Buffers buffers;
   for (auto [name, values] : {std::pair("q", &inputs.q), {"k", &inputs.k}, {"v", &inputs.v}})
