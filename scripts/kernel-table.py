@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TYPES = {"bf16": "bf16", "fp16": "f16"}
+TYPES = {"bf16": "bf16", "fp16": "f16", "f8e4m3": "f8E4M3FN", "f8e5m2": "f8E5M2"}
 HEADS = {"gfx950": ["32", "64", "72", "96", "128", "160", "192", "192/128", "224", "256"],
          "gfx942": ["32", "64", "72", "96", "128", "192", "192/128", "256"]}
 SCHEDULES = {"gfx950": ["sequential", "double_buffer", "preload_1", "dual_wave", "read_ahead"],
@@ -77,6 +77,19 @@ def pair(dim, dim_v):
     return str(dim) if dim == dim_v else f"{dim}/{dim_v}"
 
 
+def types(dtype):
+    """As `attn.forward` lists them: of "bf16", "f8e4m3_o_fp16" or "bf16_kv_f8e4m3"."""
+    first, *words = dtype.split("_")
+    of = dict.fromkeys("qkvo", first)
+    if first.startswith("f8"):
+        of["o"] = "bf16"
+    for tensors, name in zip(words[::2], words[1::2]):
+        of.update(dict.fromkeys(tensors, name))
+    if len(set(of.values())) == 1:
+        return TYPES[first]
+    return ", ".join(f"{tensor} = {TYPES[name]}" for tensor, name in of.items())
+
+
 def describe(entry, dim, dim_v, dtype, mask):
     """The kernel that a registry entry stands for, and the options of hocketc that shape it."""
     role = entry.get("role", "whole")
@@ -86,7 +99,7 @@ def describe(entry, dim, dim_v, dtype, mask):
     lse = "lse" if True in entry["lse"] else ""
     options = [f"--schedule={entry['schedule']}"]
     options += [f"--{option}={entry[key]}" for option, key in (("waves", "waves"), ("kv-tile", "kv_tile")) if entry[key]]
-    return (f"attn.forward @kernel element_type({TYPES[dtype]}) head_dim({dim}) head_dim_v({dim_v}) mask({mask}) {lse} {split} "
+    return (f"attn.forward @kernel element_type({types(dtype)}) head_dim({dim}) head_dim_v({dim_v}) mask({mask}) {lse} {split} "
             f"block_order({entry['block_order']})\n"), options
 
 

@@ -18,7 +18,7 @@ static constexpr Subcommand subcommands[] = {
 
 static constexpr llvm::StringLiteral users[] = {
     "fmha-fwd", "fmha-bwd", "gemm",         "kernel",   "exec",  "info",           "compare",
-    "bench",    "steady-state", "registry", "cache", "time-parameters"};
+    "bench",    "steady-state", "registry", "cache", "time-parameters", "first-day"};
 
 int main(int argc, char **argv) {
   Tool tool{"Measures the simulator, the checks and the heuristics", subcommands, "hocket-run",

@@ -7,9 +7,8 @@
 //
 // A tensor NAME gives the variables NAME (its address), NAME_size_I and NAME_stride_I of each
 // dimension I, NAME_bytes, and those that the manifest calls its sizes and strides: of kernels
-// compiled from a view %x without further attributes these are x_size_0 and so on. The first tensor
-// gives is_bf16, is_fp16 and element_bytes too, every tensor want_NAME. What else the manifest
-// mentions is to be given as a scalar.
+// compiled from a view %x without further attributes these are x_size_0 and so on; and want_NAME.
+// What else the manifest mentions is to be given as a scalar.
 #pragma once
 
 #include "hocket/Manifest/Manifest.h"

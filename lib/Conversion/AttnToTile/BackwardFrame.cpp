@@ -16,7 +16,7 @@ void BackwardFrame::addTensors(ArrayRef<StringRef> names) {
     Type view = tile::ViewType::get(op.getContext(), {kDynamic, kDynamic, kDynamic, dim},
                                     op.getElementType());
     frame.addTensor(view, ofSequences.tensor(frame, name));
-    ofSequences.requireWideStrides(frame, name);
+    ofSequences.requireWideStrides(frame, name, op.getElementType());
   }
 }
 

@@ -53,7 +53,7 @@ static KernelFrame frameOf(attn::CombineOp op) {
     frame.addTensor(rows, lseTensor());
   frame.addScalar(IntegerType::get(context, 32), "num_splits");
   frame.require("head_dim_v == " + Twine(dim), "head_dim_v must be " + Twine(dim));
-  frame.requireWideStrides("o");
+  frame.requireWideStrides("o", op.getElementType());
   frame.setWorkspace(kPartialBytes);
   return frame;
 }
@@ -106,7 +106,7 @@ void ListedCombine::createFrame(StringRef target) {
   frame.addTensor(tile::ViewType::get(context, {dynamic, dynamic}, i32), WorkPartition::listTensor());
   sequences.addArguments(frame);
   frame.require("head_dim_v == " + Twine(dim), "head_dim_v must be " + Twine(dim));
-  sequences.requireWideStrides(frame, "o");
+  sequences.requireWideStrides(frame, "o", op.getElementType());
   frame.setWorkspace(WorkPartition::listedPartialBytes());
   frame.create(builder, op.getSymName(), target, op.getWaves());
 }

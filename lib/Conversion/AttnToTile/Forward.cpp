@@ -108,7 +108,7 @@ void ForwardLoop::addRequirements() {
   frame.require("max(seq_q, seq_kv) <= " + Twine(kMaxSequence),
                 "seq_q and seq_kv may be at most " + Twine(kMaxSequence));
   for (StringRef name : {"q", "k", "v", "o"})
-    sequences.requireWideStrides(frame, name);
+    sequences.requireWideStrides(frame, name, op.getTensorType(name));
 }
 
 /// The workgroup's rows. From here on tensors are those of its sequence.

@@ -21,9 +21,9 @@ Type KernelFrame::typeOf(StringRef name) const {
   return {};
 }
 
-void KernelFrame::requireWideStrides(StringRef tensor, bool hasBatch) {
+void KernelFrame::requireWideStrides(StringRef tensor, Type element, bool hasBatch) {
   constexpr int64_t loadBytes = 16;
-  const int64_t elements = loadBytes / bytesOf(cast<tile::ViewType>(typeOf(tensor)).getElementType());
+  const int64_t elements = loadBytes / bytesOf(element);
   for (StringRef dimension : {"b", "s", "h"}) {
     if (dimension == "b" && !hasBatch)
       continue;

@@ -33,7 +33,7 @@ public:
   /// What a problem must fulfil: a manifest expression, and what to say where it is not.
   void require(const llvm::Twine &condition, const llvm::Twine &message);
   /// Loads and stores are 16 bytes wide: the strides of `tensor` are multiples of 8 elements.
-  void requireWideStrides(llvm::StringRef tensor, bool hasBatch = true);
+  void requireWideStrides(llvm::StringRef tensor, mlir::Type element, bool hasBatch = true);
   /// Bytes of device memory that the launch needs, a manifest expression.
   void setWorkspace(llvm::StringRef bytes) { workspace = bytes; }
 

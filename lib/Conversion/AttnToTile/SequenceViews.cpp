@@ -55,8 +55,8 @@ void SequenceViews::addArguments(KernelFrame &frame, bool ofKeys) const {
     frame.addScalar(i32, "new_rows");
 }
 
-void SequenceViews::requireWideStrides(KernelFrame &frame, StringRef name) const {
-  frame.requireWideStrides(name, /*hasBatch=*/!(isOfKeys(name) ? packedKeys : packedQueries));
+void SequenceViews::requireWideStrides(KernelFrame &frame, StringRef name, Type element) const {
+  frame.requireWideStrides(name, element, /*hasBatch=*/!(isOfKeys(name) ? packedKeys : packedQueries));
 }
 
 Value SequenceViews::Rows::of(ExpansionBuilder &builder, Value view,

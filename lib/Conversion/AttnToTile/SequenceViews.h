@@ -42,7 +42,7 @@ public:
   /// The lists, and what the grid needs; `ofKeys`: its rows are keys.
   void addArguments(KernelFrame &frame, bool ofKeys = false) const;
   /// Strides that accesses of 16 bytes to tensor `name` ask for.
-  void requireWideStrides(KernelFrame &frame, llvm::StringRef name) const;
+  void requireWideStrides(KernelFrame &frame, llvm::StringRef name, mlir::Type element) const;
 
   /// The first row of the sequence in packed queries; null: they are dense, or `enter` was not called.
   mlir::Value firstQuery() const { return packedQueries ? queries.first : mlir::Value(); }

@@ -243,17 +243,7 @@ struct RescalePattern : TilePattern<tile::RescaleOp> {
 struct Exp2Pattern : TilePattern<tile::Exp2Op> {
   using TilePattern::TilePattern;
 
-  /// The scores times `scale`, if there is one, and less a reference, if there is one.
-  static SmallVector<Value> exponents(Emitter &emit, Value block, Value scale, Value minus) {
-    SmallVector<Value> made;
-    for (Value score : elements(emit, block))
-      made.push_back(scale   ? Value(LLVM::FMAOp::create(emit, score, scale, minus))
-                     : minus ? Value(arith::AddFOp::create(emit, score, minus))
-                             : score);
-    return made;
-  }
-
-  /// The same, two in an instruction.
+  /// The scores times `scale`, less a reference, two in an instruction.
   static SmallVector<Value> pairedExponents(Emitter &emit, Value block, Value scale, Value minus) {
     auto pair = VectorType::get({2}, emit.getF32Type());
     Value scales = emit.splat(scale, pair), minuses = emit.splat(minus, pair);
@@ -277,9 +267,15 @@ struct Exp2Pattern : TilePattern<tile::Exp2Op> {
     SmallVector<Value> results;
     for (Value block : adaptor.getScores()) {
       SmallVector<Value> values;
-      for (Value exponent : op.getPaired() && scaled && !unscaled ? pairedExponents(emit, block, scale, minus)
-                                                                 : exponents(emit, block, scaled && !unscaled ? scale : Value(), minus))
-        values.push_back(ROCDL::ROCDLExp2::create(emit, emit.getF32Type(), exponent));
+      auto add = [&](Value exponent) { values.push_back(ROCDL::ROCDLExp2::create(emit, emit.getF32Type(), exponent)); };
+      if (op.getPaired() && scaled && !unscaled) {
+        llvm::for_each(pairedExponents(emit, block, scale, minus), add);
+      } else {
+        for (Value score : elements(emit, block))
+          add(unscaled ? Value(arith::AddFOp::create(emit, score, minus))
+              : scaled ? Value(LLVM::FMAOp::create(emit, score, scale, minus))
+                       : score);
+      }
       results.push_back(
           vector::FromElementsOp::create(emit, cast<VectorType>(block.getType()), values));
     }

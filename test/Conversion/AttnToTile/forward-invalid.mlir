@@ -6,7 +6,7 @@ attn.forward @no_schedule element_type(bf16) head_dim(128)
 
 // -----
 
-// expected-error @below {{'mixed' has 'q' of 'bf16' and 'v' of 'f16', which no kernel mixes; give all tensors one type}}
+// expected-error @below {{'mixed' has 'q' of 'bf16' and 'v' of 'f16', which no kernel mixes; give both one type}}
 attn.forward @mixed element_type(q = bf16, v = f16) head_dim(128) schedule(@s)
 
 // -----

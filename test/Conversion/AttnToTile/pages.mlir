@@ -82,7 +82,7 @@ attn.forward @decode element_type(bf16) head_dim(128) key_lengths pages(16) grou
 
 // Pools of any size: a page lies within 2 GiB, the pool need not.
 // CHECK-LABEL: tile.kernel @far(
-// CHECK-SAME: ["max(k_stride_b, page_size * k_stride_s) * element_bytes < 2147483648",
+// CHECK-SAME: ["max(k_stride_b, page_size * k_stride_s) < 1073741824",
 // CHECK-NOT: k_bytes
 // CHECK: tile.ring %k[%{{.*}}, %{{.*}}] pages(16 rows %{{.*}}) far
 // CHECK-NOT: tile.locate

@@ -54,7 +54,7 @@ attn.forward @causal element_type(bf16) head_dim(64) mask(causal) split
 // CHECK-LABEL: tile.kernel @fold(
 // CHECK-SAME: %partial: !tile.view<?x?x?x128xf32>
 // CHECK-NOT: "lse"
-// CHECK-SAME: ["is_fp16", "the kernel's output is fp16"]
+// CHECK-SAME: ["o_stride_b % 8 == 0", "o_stride_b must be a multiple of 8 elements"]
 // CHECK: %[[BATCH:.*]], %[[HEAD:.*]], %[[ROW:.*]] = tile.block_id %o rows(4)
 // CHECK: %wave_row = tile.wave_row %[[ROW]] rows(2)
 // CHECK: tile.combine %partial, %partial_lse splits(%num_splits) into %o[%[[BATCH]], %wave_row, %[[HEAD]]] rows(2) :

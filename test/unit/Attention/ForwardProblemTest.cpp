@@ -118,7 +118,7 @@ TEST(ForwardProblem, GivesVariablesToManifests) {
   EXPECT_FALSE(without.contains("q"));
   EXPECT_EQ(without.at("k_stride_s").asInteger(), 256);
   EXPECT_EQ(without.at("kv_heads").asInteger(), 2);
-  EXPECT_EQ(without.at("is_bf16").asInteger(), 1);
+  EXPECT_EQ(without.at("q_type").asInteger(), static_cast<int64_t>(ElementType::BF16));
   EXPECT_EQ(without.at("v_bytes").asInteger(), 2 * 2 * 2 * 300 * 128);
   EXPECT_EQ(without.at("causal").asInteger(), 0);
   EXPECT_EQ(without.at("mask_left").asInteger(), -1);

@@ -1,4 +1,4 @@
 // What messages call the program, which each one that links the tools' library says.
-#include "common/Output.h"
+#include "Output.h"
 
 const llvm::StringLiteral hocket::run::programName = "FirstDayTests";

@@ -83,7 +83,7 @@ static ForwardProblem drawProblem(Draw &draw) {
     drawSequences(problem, draw);
   if (draw.oneIn(3))
     modify(problem, draw);
-  else if (draw.oneIn(3))
+  else if (draw.oneIn(3) && problem.headDim % 64 == 0 && problem.headDim <= 192)
     problem.tuning.numSplits = draw.between(2, 5);
   return problem;
 }

@@ -144,8 +144,6 @@ void TileKernel::run(std::vector<Tensor *> tensors, manifest::Variables variable
   ASSERT_TRUE(module.ok()) << module.error().message;
   Result<std::shared_ptr<runtime::Kernel>> kernel = (*module)->kernel(manifest->kernel);
   ASSERT_TRUE(kernel.ok());
-  for (const char *name : {"is_bf16", "is_fp16"})
-    variables.emplace(name, manifest::Value::integer(1));
   std::vector<std::vector<double>> before, first;
   for (Tensor *tensor : tensors)
     before.push_back(tensor->values);

@@ -41,8 +41,7 @@ static Manifest product() {
                         {"ldc", 28, ArgumentType::I32, parse("ldc"), 1},
                         {"alpha", 32, ArgumentType::F32, parse("alpha"), 1},
                         {"sb", 36, ArgumentType::I32, parse("b_stride_0"), 1}};
-  manifest.requirements = {{parse("is_bf16"), "the tensors must be bf16"},
-                           {parse("want_c"), "c must be there"}};
+  manifest.requirements = {{parse("want_c"), "c must be there"}};
   return manifest;
 }
 
@@ -89,9 +88,6 @@ TEST(NamedArguments, GiveVariablesOfTheirOwn) {
   EXPECT_EQ(value("c_stride_1"), 1);
   EXPECT_EQ(value("c_bytes"), 4 * (99 * 64 + 8));
   EXPECT_EQ(value("want_b"), 1);
-  EXPECT_EQ(value("is_bf16"), 1);
-  EXPECT_EQ(value("is_fp16"), 0);
-  EXPECT_EQ(value("element_bytes"), 2);
 }
 
 TEST(NamedArguments, SayWhatAKernelWants) {

@@ -225,7 +225,7 @@ Status hocket::test::runShippedKernel(const std::string &name,
     return launch.error();
   if (Status status = run.findKernel(launch->kernel); !status)
     return status;
-  manifest::Variables variables = {{"is_bf16", manifest::Value::integer(1)}};
+  manifest::Variables variables;
   for (const auto &[variable, value] : sizes)
     variables[variable] = std::holds_alternative<int64_t>(value)
                               ? manifest::Value::integer(std::get<int64_t>(value))

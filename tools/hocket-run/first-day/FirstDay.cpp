@@ -24,17 +24,6 @@ using namespace hocket::run::firstday;
 /// Runs of an item that did not come to an end, after which it is left out.
 static constexpr unsigned kAttempts = 2;
 
-static constexpr DayStage stageTable[] = {
-    {"device", "The device and its software", deviceItems},
-    {"instructions", "Single instructions and layouts", instructionItems},
-    {"hazards", "What has to wait for what", hazardItems},
-    {"kernels", "Registered kernels", kernelItems},
-    {"parameters", "Parameters of the cycle model", parameterItems},
-    {"ledger", "The performance ledger", ledgerItems},
-};
-
-llvm::ArrayRef<DayStage> run::firstday::stages() { return stageTable; }
-
 /// The device under test: of any chip that Hocket knows.
 static Result<std::shared_ptr<runtime::Device>> openUnderTest(const std::string &name) {
   if (name == "hip") {
