@@ -61,7 +61,7 @@ def problem(kernel, cost, workgroups, tiles, quarters=4, keys=None):
     seq_kv = tiles * cost["keys"] * slices - (cost["keys"] - keys if keys else 0)
     qk, v = cost["head_dims"]
     return ["--heads", kv_heads * group, "--kv-heads", kv_heads, "--seq-q", rows if tiles else 2 * rows,
-            "--seq-kv", max(seq_kv, 1), "--head-dim", qk, "--head-dim-v", v,
+            "--seq-kv", max(seq_kv, 1), "--head-dim", qk, "--head-dim-v", v, "--dtype", kernel["dtypes"][0],
             *(f"--{flag}" for flag in ("lse", "causal") if cost.get(flag))]
 
 
