@@ -26,7 +26,7 @@ MAY = {
     "Grid": {"Support", "Target/Arch"},
     "Manifest": {"Support", "Runtime"},
     "Simulator": BASE | {"Grid", "Runtime", "Target/AMDGPU"},
-    "Hip": {"Support", "Runtime", "Simulator", "Target/Arch"},
+    "Hip": {"Grid", "Support", "Runtime", "Simulator", "Target/Arch"},
     "Attn": BASE,
     "Tile": BASE,
     "Conversion": IR | {"Grid", "Manifest"},
