@@ -4,8 +4,8 @@
 // Weights are e4m3 whatever V is, and summed as they are multiplied, those of a tile at once. A row begins 4 below where
 // its weights may grow to.
 // CHECK-LABEL: tile.kernel @eight(
-// CHECK-SAME: %o: !tile.view<?x?x?x128xbf16>
 // CHECK-SAME: %v_descale: !tile.view<?x?xf32> {tile.bind = "v_descale", tile.sizes = ["batch", "kv_heads"], tile.strides = ["kv_heads"]}
+// CHECK-SAME: %o: !tile.view<?x?x?x128xbf16>
 // CHECK-SAME: ["q_stride_b % 16 == 0", "q_stride_b must be a multiple of 16 elements"]
 // CHECK-SAME: ["o_stride_b % 8 == 0", "o_stride_b must be a multiple of 8 elements"]
 // CHECK: %[[PRODUCT:.*]] = arith.mulf %q_descale_rows, %k_descale_rows
