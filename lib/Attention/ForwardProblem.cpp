@@ -416,8 +416,7 @@ Status attention::validate(const ForwardProblem &problem) {
     return status;
   if (Status status = attention::validate(problem.dtype); !status.ok())
     return status;
-  bool changesTypes = problem.dtype.k != problem.dtype.o || problem.dtype.v != problem.dtype.o || problem.dtype.q != problem.dtype.o;
-  if (changesTypes && (problem.update.appends || problem.update.turns()))
+  if (problem.dtype != HeadTypes(problem.dtype.o) && (problem.update.appends || problem.update.turns()))
     return unsupported("dtype is " + optionName(problem.dtype) + ", and nothing rounds what is appended or turned to 8 bits; "
                        "write it to the cache in a launch before");
   std::vector<TensorSpec> tensors = problem.tensors();

@@ -65,9 +65,9 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     of that.
 
     `element_type` is that of Q, K, V and O; where they differ, it lists them: `element_type(q = bf16, k = f16)`, of which
-    what is left out has Q's. Q, K and V are bf16 or f16, all of one of them, or floats of 8 bits, also mixed; or Q is bf16
-    or f16 and K and V floats of 8 bits, which are widened to Q's type. O is bf16 or f16, and has to be listed where Q is
-    neither. Others are refused by `convert-attn-to-tile`.
+    what is left out has Q's. Three mixes exist: Q, K and V are all bf16 or all f16; all are floats of 8 bits, which may
+    differ; or Q is bf16 or f16 and K and V are floats of 8 bits, which are widened to Q's type. O is bf16 or f16. List it
+    where Q is neither. `convert-attn-to-tile` refuses other mixes.
 
     With `descale` Q, K and V are multiplied by numbers of their own, `q_descale`, `k_descale` and `v_descale` (f32,
     (batch, kv_heads)): what a number of 8 bits counts.

@@ -52,7 +52,7 @@ static constexpr ElementType kOperandTypes[] = {ElementType::BF16,       Element
                                                 ElementType::F8E5M2FNUZ};
 /// What else views have, and fragments and their rows and columns hold.
 static constexpr ElementType kOtherTypes[] = {ElementType::F32, ElementType::I32};
-/// What operands hold and memory has in bytes of its own, several elements in each.
+/// Types of operands of which a byte in memory holds several elements.
 static constexpr ElementType kPackedTypes[] = {ElementType::F4E2M1};
 /// Scales of blocks.
 static constexpr ElementType kScaleTypes[] = {ElementType::E8M0};
@@ -204,7 +204,7 @@ bool FragType::isOfMatrixUnit() const {
   return isOfProduct() && (getElementType().isF32() || getElementType().isBF16() || getElementType().isF16());
 }
 
-/// What is packed or scales is no number of its own: it lies in layouts of its own.
+/// Packed elements and scales have layouts of their own.
 static LogicalResult verifyElementOf(function_ref<InFlightDiagnostic()> emitError, Type element, const RegisterLayout &layout) {
   bool isOperand = layout.kind == FragLayout::Lhs || layout.kind == FragLayout::Rhs;
   if (isPacked(element) && (!isOperand || layout.operandBits != bitsOf(element)))

@@ -165,14 +165,14 @@ def Tile_ProductFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfProduct()">]>,
     "a fragment of the matrix unit, f32 or i32 in layout acc or bf16, f16, i8, a float of 8 or 4 bits or, with bits(32), f32 in operands",
     "::hocket::tile::FragType">;
-/// What has an element for each number: neither scales nor packed pairs.
+/// Fragments of single numbers: no scales and no packed pairs.
 def Tile_NumberFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfNumbers()">]>,
     "a fragment of numbers of 8 bits and more", "::hocket::tile::FragType">;
 def Tile_ScaleFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfScales()">]>,
     "a fragment of scales, f8E8M0FNU in lhs_scale or rhs_scale", "::hocket::tile::FragType">;
-/// What the matrix unit and the ops made for attention take: f32 in `acc`, 16 bits and f32 in operands.
+/// Fragments that the matrix unit and the ops for attention take: f32 in `acc`, 16 bits or f32 in operands.
 def Tile_FloatFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfProduct()">,
          CPred<"::llvm::isa<::mlir::FloatType>(::llvm::cast<::hocket::tile::FragType>($_self).getElementType())">]>,
