@@ -13,4 +13,4 @@ static constexpr DayStage stageTable[] = {
     {"ledger", "The performance ledger", ledgerItems},
 };
 
-llvm::ArrayRef<DayStage> run::firstday::stages() { return stageTable; }
+llvm::ArrayRef<DayStage> hocket::run::firstday::stages() { return stageTable; }
