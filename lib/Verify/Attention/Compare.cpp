@@ -26,7 +26,12 @@ constexpr double toleranceLse = 1e-4;
 /// Weights of a mantissa of 3 bits, which errors of 16 bits are small against.
 constexpr double toleranceF8 = 3.5e-2;
 
+/// Scores are sums of f32: what they lose counts as many times as they are large.
+constexpr double toleranceF32 = 2e-5;
+
 double toleranceOf(const ForwardProblem &problem) {
+  if (problem.dtype.q == ElementType::F32)
+    return toleranceF32;
   if (infoOf(problem.dtype.q).bits == 8)
     return toleranceF8;
   return problem.dtype.q == ElementType::BF16 ? toleranceBf16 : toleranceFp16;
