@@ -270,6 +270,7 @@ TEST(Backward, TwoWorkgroupsOnAUnitHaveTheSameBits) {
   EXPECT_EQ((*plan)->launches()[1].kernel, "fmha_bwd_dkdv_two_on_a_unit_paired");
   EXPECT_EQ((*plan)->launches()[2].kernel, "fmha_bwd_dq_dual_wave");
   EXPECT_EQ(runChecked(problem, DataKind::Normal, 3, "gfx950", "two_on_a_unit").outputHash, hash);
+  EXPECT_EQ(runChecked(problem, DataKind::Normal, 3, "gfx950", "two_on_a_unit_alternate").outputHash, hash);
 }
 
 /// Where there are workgroups for all compute units, two share one.
@@ -281,6 +282,10 @@ TEST(Backward, ManyWorkgroupsShareUnits) {
   EXPECT_EQ(first(), "fmha_bwd_dkdv_double_buffer");
   problem.forward.heads = problem.forward.kvHeads = 16;
   EXPECT_EQ(first(), "fmha_bwd_dkdv_two_on_a_unit");
+  // Where others follow, all alike, the two sums are added to in turns.
+  problem.forward.batch = 2;
+  EXPECT_EQ(first(), "fmha_bwd_dkdv_two_on_a_unit_alternate");
+  problem.forward.batch = 1;
   // Nothing follows the first two of each unit, which differ: a heavy one comes beside a light one.
   problem.forward.visibility = Visibility::causal();
   EXPECT_EQ(first(), "fmha_bwd_dkdv_two_on_a_unit_paired");
