@@ -42,6 +42,25 @@ TEST(AttentionCAPI, APagedCacheThatIsAppendedTo) {
   EXPECT_TRUE(std::equal(std::begin(o), std::end(o), std::begin(row)));
 }
 
+TEST(AttentionCAPI, NewRowsHaveTheTypeOfOOrOfTheCache) {
+  hocket_planner planner;
+  hocket_forward_problem problem;
+  hocket_forward_problem_init(&problem);
+  problem.dtypes = "bf16_kv_f8e4m3";
+  problem.seq_kv = 4, problem.seqused_k = 1, problem.append_rows = 1;
+  ASSERT_EQ(hocket_planner_create(nullptr, &planner), HOCKET_SUCCESS);
+  for (int asStored : {0, 1}) {
+    hocket_plan plan;
+    uint64_t bytes = 0;
+    problem.append_as_stored = asStored;
+    ASSERT_EQ(hocket_planner_plan(planner, &problem, &plan), HOCKET_SUCCESS) << hocket_last_error();
+    ASSERT_EQ(hocket_plan_buffer_bytes(plan, "k_new", &bytes), HOCKET_SUCCESS);
+    EXPECT_EQ(bytes, asStored ? 128u : 256u);
+    EXPECT_EQ(hocket_plan_release(plan), HOCKET_SUCCESS);
+  }
+  EXPECT_EQ(hocket_planner_release(planner), HOCKET_SUCCESS);
+}
+
 TEST(AttentionCAPI, AForwardFromC) {
   uint16_t row[128], o[128];
   for (unsigned i = 0; i < 128; ++i)
