@@ -163,6 +163,6 @@ TEST(SmallFloats, WhatNoKernelDoesIsRefusedByName) {
   ForwardProblem problem;
   problem.dtype = {ElementType::BF16, ElementType::F8E4M3};
   problem.lists.usedKv = true;
-  problem.update.appends = true;
-  EXPECT_THAT(validate(problem).error().message, HasSubstr("nothing rounds what is appended or turned to 8 bits"));
+  problem.update.asStored = true;
+  EXPECT_THAT(validate(problem).error().message, HasSubstr("append-as-stored says what new keys are; append some (append)"));
 }
