@@ -15,7 +15,7 @@ ElementType HeadTypes::of(std::string_view tensor) const {
     return k;
   if (tensor == "v")
     return v;
-  return tensor == "o" || tensor == "k_new" || tensor == "v_new" ? o : q;
+  return tensor == "q" || tensor == "q_rotated" ? q : o;
 }
 
 std::string attention::optionName(const HeadTypes &types) {

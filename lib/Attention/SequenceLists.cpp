@@ -223,6 +223,8 @@ Status attention::checkPages(const ForwardProblem &problem) {
 Status attention::checkUpdate(const ForwardProblem &problem) {
   const CacheUpdate &update = problem.update;
   const SequenceLists &lists = problem.lists;
+  if (!update.appends && update.asStored)
+    return invalidInput("append-as-stored says what new keys are; append some (append)");
   if (!update.appends)
     return update.turns() ? Status(invalidInput("rotary turns new keys; append some (append)")) : Status::success();
   if (lists.packedKv)

@@ -199,7 +199,7 @@ static LogicalResult verifyElement(Operation *op, Type element, StringRef tensor
   InFlightDiagnostic error = op->emitOpError() << "element type " << element;
   if (!tensor.empty())
     error << " of '" << tensor << "'";
-  error << " is not supported, use bf16 or f16" << (isOfForward ? isOutput ? ", or f32" : ", f32, or a float of 8 bits" : "");
+  error << " is not supported, use " << (!isOfForward ? "bf16 or f16" : isOutput ? "bf16, f16 or f32" : "bf16, f16, f32 or a float of 8 bits");
   if (type && isFloat(*type))
     error << "; " << irName(nearestOperandType(*type)) << " is nearest";
   return error;
