@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TYPES = {"bf16": "bf16", "fp16": "f16", "f8e4m3": "f8E4M3FN", "f8e5m2": "f8E5M2"}
+TYPES = {"bf16": "bf16", "fp16": "f16", "f32": "f32", "f8e4m3": "f8E4M3FN", "f8e5m2": "f8E5M2"}
 HEADS = {"gfx950": ["32", "64", "72", "96", "128", "160", "192", "192/128", "224", "256"],
          "gfx942": ["32", "64", "72", "96", "128", "192", "192/128", "256"]}
 SCHEDULES = {"gfx950": ["sequential", "double_buffer", "preload_1", "dual_wave", "read_ahead"],
