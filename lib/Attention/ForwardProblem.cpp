@@ -484,6 +484,14 @@ static bool hasBias(const ForwardProblem &problem) {
   });
 }
 
+/// Tensors that masks read, as documents do: every tile loads them and compares.
+static int64_t tensorsOfMasks(const ForwardProblem &problem) {
+  int64_t count = 0;
+  for (const Modification &of : problem.modifications)
+    count += of.isMask ? static_cast<int64_t>(of.tensors.size()) : 0;
+  return count;
+}
+
 manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
   manifest::Variables variables = {
 #define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
@@ -498,6 +506,7 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"bias", Value::integer(hasBias(problem))},
       {"score_mods", Value::integer(std::count_if(problem.modifications.begin(), problem.modifications.end(),
                                                   [](const Modification &of) { return !of.isMask; }))},
+      {"mask_tensors", Value::integer(tensorsOfMasks(problem))},
       {"block_queries", Value::integer(problem.blocks.any() ? problem.blocks.queries : 0)},
       {"scale", Value::real(problem.effectiveScale())},
       {"in_pages", Value::integer(problem.lists.inPages())},

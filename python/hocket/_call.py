@@ -323,9 +323,9 @@ class Call:
         views = {key: _tensors.read(_tensors.loadable(tensor) if copies(key) else tensor, name, types[key], self.stream)
                  for key, name, tensor in self.names.zip(q, k, v)}
         first = views["q"]
-        if first.dtype not in ("bf16", "f16", *_tensors.SMALL_FLOATS):
+        if first.dtype not in ("bf16", "f16", "f32", *_tensors.SMALL_FLOATS):
             raise InvalidInput(
-                f"argument '{self.names.q}' has elements of {first.dtype}, wanted bf16, f16 or a float of 8 bits"
+                f"argument '{self.names.q}' has elements of {first.dtype}, wanted bf16, f16, f32 or a float of 8 bits"
                 + ("; for the bits of bf16 say dtype='bf16'" if first.dtype in ("u16", "i16") else "")
                 + ("; for the bits of such say dtype='f8e4m3'" if first.dtype in ("u8", "i8") else "")
             )

@@ -74,12 +74,12 @@ Value KeySource::widened(Value read) const {
 }
 
 Value KeySource::readKeys(Value t) {
-  Type type = loop.builder.frag(loop.shape.kvTile, depth, loop.element.k, FragLayout::Lhs);
+  Type type = loop.beside(loop.shape.kvTile, depth, loop.element.k, loop.element.k, FragLayout::Lhs);
   return widened(withoutPadding(loop.builder, tile::ReadOp::create(loop.builder, type, keys, t, Value()), headDim));
 }
 
 Value KeySource::readValues(const TileVisit &, Value t, Value) {
-  Type type = loop.builder.frag(depthV, loop.shape.kvTile, loop.element.v, FragLayout::LhsAcc, outputRun());
+  Type type = loop.beside(depthV, loop.shape.kvTile, loop.element.v, loop.element.v, FragLayout::LhsAcc, outputRun());
   return widened(tile::ReadTransposedOp::create(loop.builder, type, values, t, Value()));
 }
 
