@@ -15,8 +15,8 @@ static constexpr int64_t kMaxSummed = 384;
 static constexpr int64_t kHeadOfTwo = 128;
 /// Keys of such a workgroup, and compute units: with fewer workgroups each has a unit for itself.
 static constexpr int64_t kKeysOfTwo = 128, kUnits = 256, kWorkgroupsOfTwo = 2;
-/// The schedule of such workgroups.
-static constexpr std::string_view kTwoOnAUnit = "two_on_a_unit";
+/// The schedules of such workgroups.
+static constexpr std::string_view kTwoOnAUnit = "two_on_a_unit", kAlternateTwo = "two_on_a_unit_alternate";
 
 std::string_view attention::toString(BackwardPart part) {
   constexpr std::string_view names[] = {"delta", "dkdv",     "dk",    "dv",      "dq",
@@ -82,10 +82,16 @@ static BackwardKernel paired(BackwardKernel kernel) {
   return kernel;
 }
 
+/// Whether they follow one another on a unit, all alike: then the sums of dK and dV are best added to in turns.
+static bool wantsAlternateSums(const ForwardProblem &problem) {
+  return problem.visibility == Visibility() && !problem.blocks.any() &&
+         workgroupsOfTwo(problem) > kWorkgroupsOfTwo * kUnits;
+}
+
 /// What a part of a backward may follow, the best first.
 static std::vector<std::string> schedulesOf(BackwardPart part) {
   if (part == BackwardPart::DkDv)
-    return {std::string(kTwoOnAUnit), "double_buffer", "sequential"};
+    return {std::string(kTwoOnAUnit), std::string(kAlternateTwo), "double_buffer", "sequential"};
   if (part == BackwardPart::Dq)
     return {"dual_wave", "double_buffer", "sequential"};
   if (part == BackwardPart::Fused)
@@ -118,8 +124,11 @@ static std::vector<std::string> schedulesFor(BackwardPart part, const ForwardPro
   std::vector<std::string> all = schedulesOf(part);
   if (isAmong(all, asked))
     return {std::string(asked)};
-  if (!wantsTwoOnAUnit(problem))
+  bool wantsTwo = wantsTwoOnAUnit(problem), wantsAlternate = wantsTwo && wantsAlternateSums(problem);
+  if (!wantsTwo || wantsAlternate)
     std::erase(all, kTwoOnAUnit);
+  if (!wantsAlternate)
+    std::erase(all, kAlternateTwo);
   return all;
 }
 

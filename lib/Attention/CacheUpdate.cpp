@@ -27,6 +27,9 @@ static bool readsQueryLengths(const ForwardSemantics &semantics) {
   return semantics.lists.usedQ && (semantics.lists.packedQ || semantics.update.turns());
 }
 
+/// Whether new rows, which are what K and V count, become numbers that count so much each.
+static bool dividesNewRows(const ForwardSemantics &semantics) { return semantics.descale && !semantics.update.asStored; }
+
 static std::string appendName(const ForwardSemantics &semantics) {
   std::string name = "append_d" + std::to_string(semantics.headDim);
   if (semantics.headDimV != semantics.headDim)
@@ -39,6 +42,10 @@ static std::string appendName(const ForwardSemantics &semantics) {
     name += "_packed";
   if (readsQueryLengths(semantics))
     name += "_query_lengths";
+  if (semantics.update.asStored)
+    name += "_as_stored";
+  if (dividesNewRows(semantics))
+    name += "_descale";
   if (semantics.update.turns())
     name += "_" + std::string(toString(semantics.update.rotary)) + std::to_string(semantics.update.rotaryDim) +
             (semantics.isMasked() ? "_advancing" : "");
@@ -77,6 +84,10 @@ struct HeadTile {
   bool inVectors;
 };
 
+/// Rows of heads in memory, and the rows of one of them.
+static std::string view(int64_t dim, ElementType type) { return formatv("?x?x?x{0}x{1}", dim, irName(type)); }
+static std::string matrix(int64_t dim, ElementType type) { return formatv("?x{0}x{1}", dim, irName(type)); }
+
 /// Where an element is: the names of its row and column, and what makes `%c`, its place in the head.
 static std::string elementPlace(const HeadTile &tile) { return tile.inVectors ? "at(%r, %w)" : "at(%r, %c)"; }
 static std::string columnOfElement(const HeadTile &tile) {
@@ -93,7 +104,13 @@ static std::string columnOfElement(const HeadTile &tile) {
 struct Part {
   std::string source, target;
   HeadTile tile;
-  bool turned, isQuery;
+  bool turned, isQuery, isDivided;
+  ElementType given, stored;
+
+  bool isNarrowed() const { return bytesOf(stored) < bytesOf(given); }
+  /// What a wave holds of it: f32, or what is copied where reading and writing f32 might change it.
+  std::string held() const { return turned || bytesOf(given) > 1 ? "f32" : std::string(irName(given)); }
+  std::string elements() const { return tile.elements(held()); }
 };
 
 class Writer {
@@ -102,7 +119,7 @@ public:
   std::string text() const;
 
 private:
-  std::string rows(const std::string &name, int64_t dim, llvm::StringRef sizes, bool isPacked) const;
+  std::string rows(const std::string &name, int64_t dim, ElementType type, llvm::StringRef sizes, bool isPacked) const;
   std::string wideStrides() const;
   std::string entry() const;
   std::string sequenceOfRow() const;
@@ -112,35 +129,40 @@ private:
   std::string rotation(const Part &part) const;
   std::string rowIsGiven(const Part &part) const;
   std::string body(const Part &part, size_t number) const;
-  std::string view(int64_t dim) const { return formatv("?x?x?x{0}x{1}", dim, element); }
   std::string vectorArgument(const Part &part) const;
   int64_t keyColumns() const { return semantics.lists.pageSize * kRun; }
+  std::string narrow(const Part &part, const std::string &type, std::string &text) const;
   std::string rowTransfer(const Part &part) const;
   std::string keyTransfer(const Part &part) const;
   std::string valueTransfer(const Part &part) const;
 
   const ForwardSemantics &semantics;
   const CacheUpdate &update;
-  std::string architecture, element;
+  std::string architecture;
   bool isPacked; ///< rows that are given
   std::vector<Part> parts;
 };
 } // namespace
 
 Writer::Writer(const ForwardSemantics &semantics, std::string_view architecture)
-    : semantics(semantics), update(semantics.update), architecture(architecture),
-      element(irName(semantics.dtype.q)), isPacked(semantics.lists.packedQ) {
+    : semantics(semantics), update(semantics.update), architecture(architecture), isPacked(semantics.lists.packedQ) {
   HeadTile ofQueries(semantics.headDim, false), ofKeys(semantics.headDim, semantics.lists.vectorPages),
       ofValues(semantics.headDimV, semantics.lists.vectorPages);
-  parts = {{"k_new", "k", ofKeys, update.turns(), false}, {"v_new", "v", ofValues, false, false}};
+  auto add = [&](const char *source, const char *target, const HeadTile &tile, bool turned, bool isQuery) {
+    parts.push_back({source, target, tile, turned, isQuery, !isQuery && dividesNewRows(semantics), semantics.typeOf(source),
+                     semantics.typeOf(target)});
+  };
+  add("k_new", "k", ofKeys, update.turns(), false);
+  add("v_new", "v", ofValues, false, false);
   if (update.turns())
-    parts.push_back({"q", "q_rotated", ofQueries, true, true});
+    add("q", "q_rotated", ofQueries, true, true);
 }
 
-std::string Writer::rows(const std::string &name, int64_t dim, llvm::StringRef sizes, bool isPacked) const {
+std::string Writer::rows(const std::string &name, int64_t dim, ElementType type, llvm::StringRef sizes,
+                         bool isPacked) const {
   return formatv("    %{0}: !tile.view<{1}> {{tile.bind = \"{0}\", tile.sizes = [{2}], "
                  "tile.strides = [\"{3}\", \"{0}_stride_s\", \"{0}_stride_h\"]},\n",
-                 name, view(dim), sizes, isPacked ? "0" : name + "_stride_b");
+                 name, view(dim, type), sizes, isPacked ? "0" : name + "_stride_b");
 }
 
 /// K or V in vectors of 16 bytes: a head of K has a row for each vector of a key, one of V a row for each vector.
@@ -150,7 +172,7 @@ std::string Writer::vectorArgument(const Part &part) const {
   int64_t columns = ofKeys ? keyColumns() : kRun;
   return formatv("    %{0}: !tile.view<?x?x?x{1}x{2}> {{tile.bind = \"{0}\", tile.sizes = [\"num_pages\", \"kv_heads\", "
                  "\"{3}\"], tile.strides = [\"{0}_stride_b\", \"{0}_stride_h\", \"{1}\"]},\n",
-                 part.target, columns, element, vectors);
+                 part.target, columns, irName(part.stored), vectors);
 }
 
 std::string Writer::arguments() const {
@@ -161,11 +183,16 @@ std::string Writer::arguments() const {
     std::string given = formatv("\"batch\", \"{0}\", \"{1}\"",
                                 isPacked ? "total_q" : part.isQuery ? "seq_q" : "new_rows",
                                 part.isQuery ? "heads" : "kv_heads");
-    text += rows(part.source, part.tile.dim, given, isPacked);
+    text += rows(part.source, part.tile.dim, part.given, given, isPacked);
     if (part.isQuery)
-      text += rows(part.target, part.tile.dim, given, isPacked);
+      text += rows(part.target, part.tile.dim, part.stored, given, isPacked);
     else
-      text += part.tile.inVectors ? vectorArgument(part) : rows(part.target, part.tile.dim, cache, /*isPacked=*/false);
+      text += part.tile.inVectors ? vectorArgument(part)
+                                  : rows(part.target, part.tile.dim, part.stored, cache, /*isPacked=*/false);
+    if (part.isDivided)
+      text += formatv("    %{0}_descale: !tile.view<?x?xf32> {{tile.bind = \"{0}_descale\", tile.sizes = [\"batch\", "
+                      "\"kv_heads\"], tile.strides = [\"{0}_descale_stride_b\"]},\n",
+                      part.target);
   }
   auto list = [&](llvm::StringRef name, llvm::StringRef size) {
     text += formatv("    %{0}: !tile.view<?xi32> {{tile.bind = \"{0}\", tile.sizes = [\"{1}\"]},\n", name, size);
@@ -174,7 +201,7 @@ std::string Writer::arguments() const {
     for (llvm::StringRef name : {"rotary_cos", "rotary_sin"})
       text += formatv("    %{0}: !tile.view<?x{1}x{2}> {{tile.bind = \"{0}\", tile.sizes = [\"positions\"], "
                       "tile.strides = [\"{0}_stride_p\"]},\n",
-                      name, update.rotaryDim / 2, element);
+                      name, update.rotaryDim / 2, irName(semantics.typeOf(name)));
   if (isPacked) {
     list("cu_seqlens_q", "batch + 1");
     for (llvm::StringRef number : {"batch", "seq_q", "min_seqlen_q"})
@@ -198,7 +225,9 @@ std::string Writer::arguments() const {
 /// Where the new row `%row` of the sequence goes: `%page` and `%slot`, and whether that exists.
 std::string Writer::newRow() const {
   bool inVectors = semantics.lists.vectorPages;
-  std::string added = view(semantics.headDim), pool = inVectors ? view(keyColumns()) : added;
+  const Part &keys = parts.front();
+  std::string added = view(keys.tile.dim, keys.given);
+  std::string pool = view(inVectors ? keyColumns() : keys.tile.dim, keys.stored);
   if (!semantics.lists.inPages())
     return formatv(R"(
   %before = tile.load %seqused_k[%batch] : <?xi32> -> i32
@@ -276,7 +305,7 @@ std::string Writer::pairs() const {
 std::string Writer::rotation(const Part &part) const {
   const HeadTile &tile = part.tile;
   std::string i32 = tile.columns("i32"), f32 = tile.columns("f32");
-  std::string angles = formatv("!tile.view<?x{0}x{1}>", update.rotaryDim / 2, element);
+  std::string angles = formatv("!tile.view<{0}>", matrix(update.rotaryDim / 2, semantics.typeOf("rotary_cos")));
   std::string text = formatv(R"(
     %place:2 = tile.map() {4} -> ({0}, {0}) {{{5}
       %none = arith.constant -1 : i32
@@ -289,10 +318,10 @@ std::string Writer::rotation(const Part &part) const {
     })",
                              i32, update.rotaryDim / 2, update.rotaryDim, pairs(), elementPlace(tile), columnOfElement(tile));
   text += formatv(R"(
-    %y = tile.gather %from[{7}, %place#0] : !tile.view<?x{0}x{1}>, {2}, {3} -> {4}
-    %cosine = tile.gather %rotary_cos[%angle_row, %place#1] : {5}, i32, {3} -> {6}
-    %sine = tile.gather %rotary_sin[%angle_row, %place#1] : {5}, i32, {3} -> {6})",
-                  tile.dim, element, tile.headsType(), i32, tile.elements(), angles, f32,
+    %y = tile.gather %from[{6}, %place#0] : !tile.view<{0}>, {1}, {2} -> {3}
+    %cosine = tile.gather %rotary_cos[%angle_row, %place#1] : {4}, i32, {2} -> {5}
+    %sine = tile.gather %rotary_sin[%angle_row, %place#1] : {4}, i32, {2} -> {5})",
+                  matrix(tile.dim, part.given), tile.headsType(), i32, tile.elements(), angles, f32,
                   tile.inVectors ? "%head" : "%heads_of_wave");
   return text + formatv(R"(
     %result = tile.map(%ex = %x : {0}, %ey = %y : {0}, %ec = %cosine : {1}, %es = %sine : {1},
@@ -312,15 +341,45 @@ std::string Writer::rotation(const Part &part) const {
                     .str();
 }
 
+/// The name of what a part of `type` writes: `%x`, or what it was turned into. Divided by the descale, and nothing beyond
+/// the largest number of the type that it is rounded to, which conversions leave open for infinities, it is `%narrow`.
+std::string Writer::narrow(const Part &part, const std::string &type, std::string &text) const {
+  std::string held = part.turned ? "%result" : "%x", element = "%e", descale;
+  if (!part.isDivided && !part.isNarrowed())
+    return held;
+  if (part.isDivided) {
+    std::string numbers = part.tile.inVectors
+                              ? "f32"
+                              : formatv("!tile.rows<{0}xf32, {1}>", part.tile.rowsOfWave, part.tile.layout()).str();
+    text += formatv("\n    %descale = tile.load %{0}_descale[%batch, %head] : <?x?xf32> -> {1}", part.target, numbers);
+    descale = formatv(", %d = %descale : {0}", numbers);
+  }
+  text += formatv("\n    %narrow = tile.map(%e = {0} : {1}{2}) -> {1} {{", held, type, descale);
+  if (part.isDivided) {
+    text += "\n      %divided = arith.divf %e, %d : f32";
+    element = "%divided";
+  }
+  if (part.isNarrowed()) {
+    text += formatv(R"(
+      %most = arith.constant {0:f1} : f32
+      %least = arith.constant -{0:f1} : f32
+      %below = arith.minimumf {1}, %most : f32
+      %within = arith.maximumf %below, %least : f32)",
+                    infoOf(part.stored).largest(), element);
+    element = "%within";
+  }
+  text += formatv("\n      tile.yield {0} : f32\n    }", element);
+  return "%narrow";
+}
+
 /// Rows of heads at their place.
 std::string Writer::rowTransfer(const Part &part) const {
   const HeadTile &tile = part.tile;
-  std::string pool = view(tile.dim), matrix = formatv("?x{0}x{1}", tile.dim, element);
   std::string text = formatv(R"(
     %to = tile.select %{0}[{1}] : <{2}> -> <{3}>
-    %x = tile.load %from[%head, %zero] {{tile.whole_rows} : <{3}> -> {4})",
-                             part.target, part.isQuery ? "%batch, %given" : "%page, %slot", pool, matrix,
-                             tile.elements());
+    %x = tile.load %from[%head, %zero] {{tile.whole_rows} : <{4}> -> {5})",
+                             part.target, part.isQuery ? "%batch, %given" : "%page, %slot", view(tile.dim, part.stored),
+                             matrix(tile.dim, part.stored), matrix(tile.dim, part.given), part.elements());
   if (part.turned)
     text += formatv(R"(
     %heads_of_wave = tile.map(%h = %head : i32) at(%r, %c) -> {0} {{
@@ -330,44 +389,49 @@ std::string Writer::rowTransfer(const Part &part) const {
                     tile.headsType())
                 .str() +
             rotation(part);
-  return text + formatv("\n    tile.store {0}, %to[%head, %zero] {{tile.whole_rows} : {1}, <{2}>", part.turned ? "%result" : "%x",
-                        tile.elements(), matrix)
+  std::string stored = narrow(part, part.elements(), text);
+  return text + formatv("\n    tile.store {0}, %to[%head, %zero] {{tile.whole_rows} : {1}, <{2}>", stored, part.elements(),
+                        matrix(tile.dim, part.stored))
                     .str();
 }
 
 /// A head of K in vectors of columns: fragment rows are its vectors.
 std::string Writer::keyTransfer(const Part &part) const {
   const HeadTile &tile = part.tile;
-  std::string numbers = tile.elements("i32"), of = formatv("?x{0}x{1}", keyColumns(), element);
+  std::string numbers = tile.elements("i32"), of = matrix(keyColumns(), part.stored);
   std::string text = formatv(R"(
-    %of_vectors = arith.constant {7} : i32
+    %of_vectors = arith.constant {6} : i32
     %first_column = arith.muli %slot, %of_vectors : i32
     %to = tile.select %k[%page, %head] : <?x?x{0}> -> <{0}>
     %columns = tile.map() {1} -> {2} {{{3}
       tile.yield %c : i32
     }
-    %x = tile.gather %from[%head, %columns] : !tile.view<?x{4}x{5}>, i32, {2} -> {6})",
-                             of, elementPlace(tile), numbers, columnOfElement(tile), tile.dim, element, tile.elements(), kRun);
+    %x = tile.gather %from[%head, %columns] : !tile.view<{4}>, i32, {2} -> {5})",
+                             of, elementPlace(tile), numbers, columnOfElement(tile), matrix(tile.dim, part.given),
+                             tile.elements(), kRun);
   if (part.turned)
     text += rotation(part);
-  return text + formatv("\n    tile.store {0}, %to[%zero, %first_column] {{tile.whole_rows} : {1}, <{2}>",
-                        part.turned ? "%result" : "%x", tile.elements(), of)
+  std::string stored = narrow(part, tile.elements(), text);
+  return text + formatv("\n    tile.store {0}, %to[%zero, %first_column] {{tile.whole_rows} : {1}, <{2}>", stored,
+                        tile.elements(), of)
                     .str();
 }
 
 /// A head of V in vectors of rows: its elements are vectors apart.
 std::string Writer::valueTransfer(const Part &part) const {
   const HeadTile &tile = part.tile;
-  return formatv(R"(
+  std::string of = matrix(kRun, part.stored), text = formatv(R"(
     %of_vector = arith.constant {0} : i32
     %vector = arith.divui %slot, %of_vector : i32
     %within = arith.remui %slot, %of_vector : i32
-    %elements = arith.constant {2} : i32
+    %elements = arith.constant {1} : i32
     %first_row = arith.muli %vector, %elements : i32
-    %to = tile.select %v[%page, %head] : <?x?x?x{0}x{1}> -> <?x{0}x{1}>
-    %x = tile.load %from[%head, %zero] {{tile.whole_rows} : <?x{2}x{1}> -> {3}
-    tile.store %x, %to[%first_row, %within] along(0) : {3}, <?x{0}x{1}>)",
-                 kRun, element, tile.dim, tile.inRows());
+    %to = tile.select %v[%page, %head] : <?x?x{2}> -> <{2}>
+    %x = tile.load %from[%head, %zero] {{tile.whole_rows} : <{3}> -> {4})",
+                                                                     kRun, tile.dim, of, matrix(tile.dim, part.given),
+                                                                     tile.inRows());
+  std::string stored = narrow(part, tile.inRows(), text);
+  return text + formatv("\n    tile.store {0}, %to[%first_row, %within] along(0) : {1}, <{2}>", stored, tile.inRows(), of).str();
 }
 
 /// Of dense rows whether `%row` is one of the part's: new keys are all of them, of queries a sequence may use some.
@@ -382,7 +446,7 @@ std::string Writer::rowIsGiven(const Part &part) const {
 }
 
 std::string Writer::body(const Part &part, size_t number) const {
-  std::string pool = view(part.tile.dim), matrix = formatv("?x{0}x{1}", part.tile.dim, element);
+  std::string rows = view(part.tile.dim, part.given);
   std::string text = formatv(R"(
   %number_{0} = arith.constant {0} : i32
   %is_{1} = arith.cmpi eq, %part, %number_{0} : i32)",
@@ -390,7 +454,7 @@ std::string Writer::body(const Part &part, size_t number) const {
   if (!isPacked)
     text += formatv(R"(
   %rows_{0} = tile.dim %{0}, 1 : <{1}>)",
-                    part.source, pool)
+                    part.source, rows)
                 .str() +
             rowIsGiven(part);
   std::string condition = "%is_" + part.source;
@@ -409,7 +473,7 @@ std::string Writer::body(const Part &part, size_t number) const {
     %first_head = arith.muli %block, %of_workgroup : i32
     %head = tile.wave_row %first_head rows({2})
     %from = tile.select %{3}[%batch, %given] : <{4}> -> <{5}>)",
-                  condition, part.tile.ofWorkgroup(), part.tile.heads, part.source, pool, matrix);
+                  condition, part.tile.ofWorkgroup(), part.tile.heads, part.source, rows, matrix(part.tile.dim, part.given));
   if (part.turned)
     text += formatv("\n    %angle_row = arith.addi %before, {0} : i32", ownPosition ? "%row" : "%zero").str();
   text += !part.tile.inVectors ? rowTransfer(part) : part.target == "k" ? keyTransfer(part) : valueTransfer(part);

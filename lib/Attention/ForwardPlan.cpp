@@ -33,6 +33,10 @@ size_t ProblemHash::operator()(const ForwardProblem &problem) const {
                             problem.heads, problem.kvHeads, problem.seqQ, problem.seqKv);
 }
 
+size_t ProblemHash::operator()(const QuantizeProblem &problem) const {
+  return llvm::hash_combine(problem.from, problem.to, problem.per, problem.batch, problem.seq, problem.heads, problem.headDim);
+}
+
 Status attention::checkInputs(std::span<const PlannedLaunch> launches,
                               const ForwardProblem &problem) {
   for (const manifest::TensorSpec &tensor : problem.tensors()) {
@@ -99,21 +103,33 @@ Result<PlannedLaunch> Planner::firstMade(const KernelEntry &chosen, const Forwar
   return kernel.error();
 }
 
+Status Planner::addDescribed(const std::vector<DescribedKernel> &list, std::vector<PlannedLaunch> &launches) {
+  for (const DescribedKernel &described : list) {
+    auto kernel = firstSource(described.name, [&](KernelSource &source) {
+      return source.getDescribed(described, architecture);
+    });
+    if (!kernel.ok())
+      return kernel.error();
+    launches.push_back({described.name, *std::move(kernel), {}, described.decides});
+  }
+  return Status::success();
+}
+
+Result<std::shared_ptr<const QuantizePlan>> Planner::planQuantize(const QuantizeProblem &problem) {
+  return remember(quantizes, problem, [&]() -> Result<std::shared_ptr<const QuantizePlan>> {
+    if (Status status = validate(problem); !status.ok())
+      return status.error();
+    std::vector<PlannedLaunch> launches;
+    if (Status status = addDescribed(describeQuantize(problem, architecture), launches); !status.ok())
+      return status.error();
+    return QuantizePlan::make(problem, std::move(launches));
+  });
+}
+
 Result<std::shared_ptr<const ForwardPlan>> Planner::complete(const ForwardProblem &problem, PlannedLaunch attention,
                                                              const KernelEntry *combine) {
   std::vector<PlannedLaunch> launches;
-  auto add = [&](const std::vector<DescribedKernel> &list) -> Status {
-    for (const DescribedKernel &described : list) {
-      auto kernel = firstSource(described.name, [&](KernelSource &source) {
-        return source.getDescribed(described, architecture);
-      });
-      if (!kernel.ok())
-        return kernel.error();
-      launches.push_back({described.name, *std::move(kernel), {}, described.decides});
-    }
-    return Status::success();
-  };
-  if (Status status = add(kernelsInFront(problem.semantics(), architecture)); !status.ok())
+  if (Status status = addDescribed(kernelsInFront(problem.semantics(), architecture), launches); !status.ok())
     return status.error();
   size_t number = launches.size();
   attention.instead = tensorsInstead(problem);
@@ -124,7 +140,7 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::complete(const ForwardProble
       return kernel.error();
     launches.push_back({combine->name, *std::move(kernel)});
   }
-  if (Status status = add(kernelsBehind(problem)); !status.ok())
+  if (Status status = addDescribed(kernelsBehind(problem), launches); !status.ok())
     return status.error();
   return ForwardPlan::make(problem, std::move(launches), number);
 }

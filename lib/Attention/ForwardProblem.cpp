@@ -98,6 +98,11 @@ Result<Rotary> attention::parseRotary(std::string_view text) {
   return invalidInput("rotary '" + std::string(text) + "' is not known; use none, interleaved or half");
 }
 
+ElementType ForwardSemantics::typeOf(std::string_view tensor) const {
+  bool isAsStored = update.asStored && (tensor == "k_new" || tensor == "v_new");
+  return dtype.of(isAsStored ? tensor.substr(0, 1) : tensor);
+}
+
 bool ForwardSemantics::isMasked() const {
   return visibility != Visibility() ||
          std::any_of(modifications.begin(), modifications.end(),
@@ -130,7 +135,7 @@ static TensorSpec rowsOfHeads(const ForwardProblem &problem, const char *name, T
   if (sequence == 1)
     at.sequence = std::max(at.sequence, dim);
   std::string stride = std::string(name) + "_stride_";
-  TensorSpec spec{name, role, problem.dtype.of(name), dim,
+  TensorSpec spec{name, role, problem.typeOf(name), dim,
                   {{"batch", stride + "b", problem.batch, at.batch},
                    {"head", stride + "h", perSequence, at.head},
                    {"sequence", stride + "s", sequence, at.sequence, kTileRows}}};
@@ -149,7 +154,7 @@ static void addUpdate(const ForwardProblem &problem, std::vector<TensorSpec> &li
     return;
   int64_t angles = problem.update.rotaryDim / 2;
   for (std::string name : {"rotary_cos", "rotary_sin"})
-    list.push_back({name, TensorRole::Input, problem.dtype.q, angles,
+    list.push_back({name, TensorRole::Input, problem.typeOf(name), angles,
                     {{"position", name + "_stride_p", problem.positions, angles}}, true, /*strided=*/false});
 }
 
@@ -301,7 +306,7 @@ std::string ForwardProblem::describe() const {
     text += " " option + std::to_string(member);
 #include "hocket/Attention/ProblemFields.def"
   if (update.appends)
-    text += " append" + std::to_string(newRows);
+    text += " append" + std::to_string(newRows) + (update.asStored ? "+as-stored" : "");
   if (update.turns())
     text += " rotary-" + std::string(toString(update.rotary)) + std::to_string(update.rotaryDim) + "x" +
             std::to_string(positions);
@@ -416,9 +421,6 @@ Status attention::validate(const ForwardProblem &problem) {
     return status;
   if (Status status = attention::validate(problem.dtype); !status.ok())
     return status;
-  if (problem.dtype != HeadTypes(problem.dtype.o) && (problem.update.appends || problem.update.turns()))
-    return unsupported("dtype is " + optionName(problem.dtype) + ", and nothing rounds what is appended or turned to 8 bits; "
-                       "write it to the cache in a launch before");
   std::vector<TensorSpec> tensors = problem.tensors();
   if (Status status = checkStrideNames(problem, tensors); !status.ok())
     return status;
@@ -482,6 +484,14 @@ static bool hasBias(const ForwardProblem &problem) {
   });
 }
 
+/// Tensors that masks read, as documents do: every tile loads them and compares.
+static int64_t tensorsOfMasks(const ForwardProblem &problem) {
+  int64_t count = 0;
+  for (const Modification &of : problem.modifications)
+    count += of.isMask ? static_cast<int64_t>(of.tensors.size()) : 0;
+  return count;
+}
+
 manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
   manifest::Variables variables = {
 #define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
@@ -496,6 +506,7 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"bias", Value::integer(hasBias(problem))},
       {"score_mods", Value::integer(std::count_if(problem.modifications.begin(), problem.modifications.end(),
                                                   [](const Modification &of) { return !of.isMask; }))},
+      {"mask_tensors", Value::integer(tensorsOfMasks(problem))},
       {"block_queries", Value::integer(problem.blocks.any() ? problem.blocks.queries : 0)},
       {"scale", Value::real(problem.effectiveScale())},
       {"in_pages", Value::integer(problem.lists.inPages())},

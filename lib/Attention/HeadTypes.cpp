@@ -15,7 +15,7 @@ ElementType HeadTypes::of(std::string_view tensor) const {
     return k;
   if (tensor == "v")
     return v;
-  return tensor == "o" || tensor == "k_new" || tensor == "v_new" ? o : q;
+  return tensor == "q" || tensor == "q_rotated" ? q : o;
 }
 
 std::string attention::optionName(const HeadTypes &types) {
@@ -38,7 +38,7 @@ static Result<ElementType> parseType(std::string_view text) {
   if (std::optional<ElementType> type = parseElementType(text))
     return *type;
   return invalidInput("dtype '" + std::string(text) +
-                      "' is not supported; use bf16, fp16, f8e4m3, f8e5m2, or bf16_kv_f8e4m3 for K and V of another type "
+                      "' is not supported; use bf16, fp16, f8e4m3, f8e5m2, f32, or bf16_kv_f8e4m3 for K and V of another type "
                       "than Q");
 }
 
@@ -79,10 +79,11 @@ Status attention::validate(const HeadTypes &types) {
                        ", which no kernel takes; use " + optionName(nearest));
   };
   const ElementType q = types.q;
-  if (!isOperandType(q) && !isSmall(q))
+  const bool isWide = q == ElementType::F32;
+  if (!isOperandType(q) && !isSmall(q) && !isWide)
     return noKernelTakes("dtype", q);
   for (auto [tensor, type] : {std::pair("k", types.k), {"v", types.v}})
-    if (type != q && !isSmall(type))
+    if (type != q && (!isSmall(type) || isWide))
       return refuse(tensor, type, HeadTypes(q));
   if (isSmall(types.k) != isSmall(types.v))
     return refuse("v", types.v, HeadTypes(q, isSmall(types.k) ? types.k : types.v));

@@ -129,6 +129,8 @@ static Status checkVectors(const ForwardProblem &problem) {
   if (vectorElements(problem.dtype.v) != vectorElements(problem.dtype.o))
     return unsupported("page-layout is vectorised and dtype " + optionName(problem.dtype) +
                        ", and no kernel reads vectors of values of 8 bits; use the layouts nhd or hnd");
+  if (problem.dtype == ElementType::F32)
+    return unsupported("page-layout is vectorised and dtype f32, of which no kernel reads vectors; use the layouts nhd or hnd");
   const int64_t vector = std::max(vectorElements(problem.dtype.k), vectorElements(problem.dtype.v));
   auto refused = [&](std::string_view name, int64_t found, std::string_view hint) {
     return invalidInput(std::string(name) + " is " + std::to_string(found) + ", pages in the vectorised layout want a multiple of " +
@@ -221,6 +223,8 @@ Status attention::checkPages(const ForwardProblem &problem) {
 Status attention::checkUpdate(const ForwardProblem &problem) {
   const CacheUpdate &update = problem.update;
   const SequenceLists &lists = problem.lists;
+  if (!update.appends && update.asStored)
+    return invalidInput("append-as-stored says what new keys are; append some (append)");
   if (!update.appends)
     return update.turns() ? Status(invalidInput("rotary turns new keys; append some (append)")) : Status::success();
   if (lists.packedKv)

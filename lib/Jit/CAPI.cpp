@@ -100,9 +100,9 @@ hocket_status hocket_planner_release(hocket_planner planner) {
 }
 
 /// A handle of the plan that `make` makes of the problem that `read` reads.
-template <class Read, class Make>
-static hocket_status planWith(hocket_planner planner, const hocket_forward_problem *problem,
-                              hocket_plan *plan, const Read &read, const Make &make) {
+template <class Problem, class Read, class Make>
+static hocket_status planWith(hocket_planner planner, const Problem *problem, hocket_plan *plan, const Read &read,
+                              const Make &make) {
   return with(planners(), planner, [&](const PlannerEntry &entry) -> Status {
     if (Status status = checkPointer(problem, "problem"); !status.ok())
       return status;
@@ -133,6 +133,11 @@ hocket_status hocket_planner_plan_backward(hocket_planner planner,
   return planWith(
       planner, problem, plan, [&](const hocket_forward_problem &from) { return readGradients(from, strides); },
       [](Planner &all, const BackwardProblem &described) { return all.planBackward(described); });
+}
+
+hocket_status hocket_planner_plan_quantize(hocket_planner planner, const hocket_quantize_problem *problem, hocket_plan *plan) {
+  return planWith(planner, problem, plan, readQuantize,
+                  [](Planner &all, const QuantizeProblem &described) { return all.planQuantize(described); });
 }
 
 hocket_status hocket_plan_release(hocket_plan plan) { return report(plans().erase(plan)); }

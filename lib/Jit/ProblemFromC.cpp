@@ -25,18 +25,17 @@ void hocket_forward_problem_init(hocket_forward_problem *problem) {
 
 /// The whole struct of a caller who may have been compiled with another version of the header: of
 /// an older one, shorter, with defaults for what came later; of a newer one if it asks for nothing
-/// that this one does not know.
-static Result<hocket_forward_problem> readVersioned(const hocket_forward_problem &given) {
-  // Of the first version, which ended with the strides.
-  constexpr uint32_t smallest = offsetof(hocket_forward_problem, mask);
-  constexpr uint32_t known = sizeof(hocket_forward_problem), largest = 1 << 16;
+/// that this one does not know. `smallest` is the size of the first version.
+template <typename Struct>
+static Result<Struct> readVersioned(const Struct &given, uint32_t smallest, void (*init)(Struct *), const std::string &initName) {
+  constexpr uint32_t known = sizeof(Struct), largest = 1 << 16;
   uint32_t bytes = given.struct_bytes;
   if (bytes < smallest || bytes > largest)
     return invalidInput("struct_bytes of the problem is " + std::to_string(bytes) + ", expected " +
                         std::to_string(smallest) + " to " + std::to_string(known) +
-                        "; call hocket_forward_problem_init first");
-  hocket_forward_problem problem;
-  hocket_forward_problem_init(&problem);
+                        "; call " + initName + " first");
+  Struct problem;
+  init(&problem);
   std::memcpy(&problem, &given, std::min(bytes, known));
   const auto *raw = reinterpret_cast<const unsigned char *>(&given);
   for (uint32_t i = known; i < bytes; ++i)
@@ -45,6 +44,49 @@ static Result<hocket_forward_problem> readVersioned(const hocket_forward_problem
                          ", this version of Hocket knows " + std::to_string(known) + ", and byte " +
                          std::to_string(i) + " asks for something newer; update Hocket, or leave " +
                          "fields that are newer than it at zero");
+  return problem;
+}
+
+static Result<hocket_forward_problem> readVersioned(const hocket_forward_problem &given) {
+  // The first version ended with the strides.
+  return readVersioned(given, offsetof(hocket_forward_problem, mask), hocket_forward_problem_init, "hocket_forward_problem_init");
+}
+
+void hocket_quantize_problem_init(hocket_quantize_problem *problem) {
+  if (!problem)
+    return;
+  const QuantizeProblem initial;
+  *problem = {};
+  problem->struct_bytes = sizeof(*problem);
+  problem->dtype = HOCKET_BF16;
+  problem->batch = initial.batch, problem->seq = initial.seq, problem->heads = initial.heads;
+  problem->head_dim = initial.headDim, problem->block = initial.block, problem->heads_of_scale = initial.headsOfScale;
+}
+
+Result<QuantizeProblem> capi::readQuantize(const hocket_quantize_problem &from) {
+  Result<hocket_quantize_problem> given =
+      readVersioned(from, sizeof(hocket_quantize_problem), hocket_quantize_problem_init, "hocket_quantize_problem_init");
+  if (!given.ok())
+    return given.error();
+  int dtype = static_cast<int>(given->dtype), layout = static_cast<int>(given->layout);
+  if (dtype < 0 || dtype >= static_cast<int>(elementTypeTable().size()))
+    return invalidInput("dtype is " + std::to_string(dtype) + ", expected HOCKET_BF16, HOCKET_FP16 or HOCKET_F32");
+  if (layout != HOCKET_BSHD && layout != HOCKET_BHSD)
+    return invalidInput("layout is " + std::to_string(layout) + ", expected HOCKET_BSHD or HOCKET_BHSD");
+  QuantizeProblem problem;
+  Result<ElementType> to = given->to ? parseQuantizedType(given->to) : problem.to;
+  if (!to.ok())
+    return to.error();
+  Result<ScalesPer> per = given->per ? parseScalesPer(given->per) : problem.per;
+  if (!per.ok())
+    return per.error();
+  problem.from = static_cast<ElementType>(dtype), problem.to = *to, problem.per = *per;
+  problem.batch = given->batch, problem.seq = given->seq, problem.heads = given->heads;
+  problem.headDim = given->head_dim, problem.block = given->block, problem.headsOfScale = given->heads_of_scale;
+  problem.layout = static_cast<Layout>(layout);
+  const hocket_strides &at = given->x_strides;
+  if (at.batch != 0 || at.sequence != 0 || at.head != 0)
+    problem.strides = TensorStrides{at.batch, at.sequence, at.head};
   return problem;
 }
 

@@ -3,6 +3,7 @@
 
 #include "hocket/Attention/CAPI.h"
 #include "hocket/Attention/BackwardProblem.h"
+#include "hocket/Attention/Quantize.h"
 
 #include <initializer_list>
 #include <map>
@@ -21,5 +22,7 @@ void addStrides(StridesByName &to, std::initializer_list<std::pair<const char *,
 Result<ForwardProblem> readProblem(const hocket_forward_problem &from);
 /// The same of its gradients, those of the strides that are given (null: none are).
 Result<BackwardProblem> readGradients(const hocket_forward_problem &from, const hocket_gradient_strides *strides);
+/// What is to be quantised, of any version of the struct.
+Result<QuantizeProblem> readQuantize(const hocket_quantize_problem &from);
 
 } // namespace hocket::attention::capi

@@ -19,6 +19,7 @@ from .block_mask import BlockMask, create_block_mask
 from .flex import and_masks, or_masks
 from .kernel import Kernel, Schedule, compile, tune
 from .partial import merge
+from .quantization import quantize
 
 __all__ = [
     "BlockMask",
@@ -42,6 +43,7 @@ __all__ = [
     "merge",
     "or_masks",
     "plan_of",
+    "quantize",
     "scaled_dot_product_attention",
     "tune",
 ]

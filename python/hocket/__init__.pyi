@@ -21,6 +21,7 @@ from .kernel import Schedule as Schedule
 from .kernel import compile as compile
 from .kernel import tune as tune
 from .partial import merge as merge
+from .quantization import quantize as quantize
 
 __all__: list[str]
 __version__: str

@@ -1,6 +1,6 @@
 """New keys and values for caches, and rotary embedding, as the arguments of one call say."""
 from . import _tensors
-from ._call import check_rows, check_tensor, each_type, join_vectors
+from ._call import check_rows, check_tensor, each_type, join_vectors, output_type
 from ._errors import InvalidInput
 
 
@@ -24,18 +24,30 @@ class Appended:
         self._angles = () if cos is None else (cos, sin)
         self._interleaved, self._most = interleaved, most
 
-    def _view(self, tensor, name, first, stream, is_cache=False):
+    def _view(self, tensor, name, first, stream, pool=None):
+        """A tensor of the type that O has, or of `pool`'s where that has 8 bits."""
         _tensors.refuse_gradient(tensor, name)
-        view = _tensors.read(tensor, name, each_type(self._dtype)[name[0] if is_cache else "q"], stream)
-        check_tensor(view, view.dtype if is_cache else first.dtype, first.device, first.argument)
+        of_bytes = ("u8", "i8", *_tensors.SMALL_FLOATS)
+        is_stored = pool is not None and pool.dtype in of_bytes and _tensors.read(tensor, name, None, stream).dtype in of_bytes
+        view = _tensors.read(tensor, name, pool.dtype if is_stored else each_type(self._dtype)["o"], stream)
+        wanted = pool.dtype if is_stored else output_type(first.dtype)
+        # What O is of queries of 8 bits is known when there is one.
+        check_tensor(view, view.dtype if first.dtype in _tensors.SMALL_FLOATS and view.dtype in ("bf16", "f16") else wanted,
+                     first.device, first.argument)
+        return view
+
+    def _view_cache(self, cache, name, first, stream):
+        _tensors.refuse_gradient(cache, name)
+        view = _tensors.read(cache, name, each_type(self._dtype)[name[0]], stream)
+        check_tensor(view, view.dtype, first.device, first.argument)
         return view
 
     def _read_rows(self, first, stream):
         views = {}
-        pools = [self._view(cache, f"{name}_cache", first, stream, is_cache=True) for name, cache in zip("kv", self._caches)]
+        pools = [self._view_cache(cache, f"{name}_cache", first, stream) for name, cache in zip("kv", self._caches)]
         join_vectors(*pools)
         for name, tensor, pool in zip("kv", self._fresh, pools):
-            view = self._view(tensor, name, first, stream)
+            view = self._view(tensor, name, first, stream, pool)
             check_rows(view, "packed" if self._most else "bshd")
             check_rows(pool, "pages")
             rows = () if self._most else (views["k_new"].shape[1] if views else view.shape[1],)
@@ -45,7 +57,11 @@ class Appended:
             if pool.read_only:
                 raise InvalidInput(f"argument '{name}_cache' is read-only, '{name}' is written to it")
             views[f"{name}_new"] = view
-        return views
+        are_stored = [views[f"{name}_new"].dtype in _tensors.SMALL_FLOATS for name in "kv"]
+        if are_stored[0] != are_stored[1]:
+            raise InvalidInput(f"argument 'v' has elements of {views['v_new'].dtype}, 'k' of {views['k_new'].dtype}; give both as "
+                               f"the caches have them, or none")
+        return views, are_stored[0]
 
     def _read_angles(self, first, stream):
         views = {}
@@ -64,10 +80,10 @@ class Appended:
         return views
 
     def __call__(self, first, stream):
-        views = self._read_rows(first, stream)
+        views, are_stored = self._read_rows(first, stream)
         rows, rotary = self._most or views["k_new"].shape[1], ("none", 0, 1)
         angles = self._read_angles(first, stream)
         if angles:
             positions, half = angles["rotary_cos"].shape
             rotary = ("interleaved" if self._interleaved else "half", 2 * half, positions)
-        return {**views, **angles}, {"update": (rows, *rotary)}
+        return {**views, **angles}, {"update": (rows, are_stored, *rotary)}

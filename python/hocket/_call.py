@@ -89,11 +89,12 @@ def types_of(q, k, v, o=None):
 
 
 def each_type(text):
-    """What the argument `dtype` says of each of q, k, v and o: one type of all, or several as in "bf16_kv_f8e4m3"."""
+    """What the argument `dtype` says of each of q, k, v and o: one type of all, or several as in "bf16_kv_f8e4m3"; without
+    a first one nothing of those that are not named."""
     if text is None:
         return dict.fromkeys("qkvo")
     first, *words = text.split("_")
-    types = dict.fromkeys("qkvo", first)
+    types = dict.fromkeys("qkvo", first or None)
     if first in _tensors.SMALL_FLOATS:
         types["o"] = "bf16"
     if len(words) % 2 or any(set(names) - set("kvo") for names in words[::2]):
@@ -322,9 +323,9 @@ class Call:
         views = {key: _tensors.read(_tensors.loadable(tensor) if copies(key) else tensor, name, types[key], self.stream)
                  for key, name, tensor in self.names.zip(q, k, v)}
         first = views["q"]
-        if first.dtype not in ("bf16", "f16", *_tensors.SMALL_FLOATS):
+        if first.dtype not in ("bf16", "f16", "f32", *_tensors.SMALL_FLOATS):
             raise InvalidInput(
-                f"argument '{self.names.q}' has elements of {first.dtype}, wanted bf16, f16 or a float of 8 bits"
+                f"argument '{self.names.q}' has elements of {first.dtype}, wanted bf16, f16, f32 or a float of 8 bits"
                 + ("; for the bits of bf16 say dtype='bf16'" if first.dtype in ("u16", "i16") else "")
                 + ("; for the bits of such say dtype='f8e4m3'" if first.dtype in ("u8", "i8") else "")
             )
@@ -409,6 +410,7 @@ class Call:
         shape, is_new = (*first.shape[:-1], views["v"].shape[-1]), (out is None, lse is None)
         out, views["o"] = self._output(out, "out", shape, q, first)
         self.problem["dtype"] = types_of(*(views[key].dtype for key in "qkvo"))
+        self._check_appended(views["o"])
         may_be_large = not self.is_empty and _large.may_be(self.problem)
         if want_lse or lse is not None or may_be_large:
             if lse is None:
@@ -428,6 +430,13 @@ class Call:
             self._forward_shifted(rows, views)
             lse += rows
         return out, lse
+
+    def _check_appended(self, out):
+        """New keys and angles have O's type, or new keys the cache's."""
+        for name in ("k_new", "v_new", "rotary_cos", "rotary_sin"):
+            view = self._beside.get(name)
+            if view is not None and view.dtype not in _tensors.SMALL_FLOATS:
+                check_tensor(view, out.dtype, out.device, out.argument)
 
     def _forward_shifted(self, rows, views):
         """The same with `rows` subtracted from scores, and so from LSE. Returns the problem and its tensors."""

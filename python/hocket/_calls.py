@@ -9,7 +9,7 @@ import random
 
 from . import _tensors
 from ._append import Appended
-from ._arguments import integer, real
+from ._arguments import integer, real, text
 from ._call import LAYOUTS, Call, Modifications, Names
 from ._errors import InvalidInput, Unsupported
 from ._sequences import Sequences, cache_lengths, check_starts, lengths_in_pages
@@ -226,6 +226,31 @@ def packed(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, drop
         ),
     )
     return call, [("sink", "sink", sink), ("slopes", "alibi_slopes", alibi_slopes)]
+
+
+#: vLLM's names of what a cache holds.
+_CACHE_TYPES = {"auto": None, "fp8": "f8e4m3", "fp8_e4m3": "f8e4m3", "fp8_e5m2": "f8e5m2"}
+
+
+def cache_types(dtype, kv_cache_dtype, k_cache, v_cache):
+    """The argument `dtype` with what `kv_cache_dtype` says of caches: that their bytes are floats of 8 bits."""
+    if kv_cache_dtype is None:
+        return dtype
+    name = text(kv_cache_dtype, "kv_cache_dtype", "a name such as 'fp8_e4m3'")
+    if name not in _CACHE_TYPES:
+        raise InvalidInput(f"argument 'kv_cache_dtype' is '{name}', wanted one of {', '.join(_CACHE_TYPES)}")
+    stored = _CACHE_TYPES[name]
+    if stored is None:
+        return dtype
+    if dtype is not None and "_" in text(dtype, "dtype", "a name such as 'bf16'"):
+        raise InvalidInput(f"argument 'dtype' is '{dtype}' with kv_cache_dtype='{name}', which says what the caches hold; give the "
+                           f"type of queries alone")
+    for argument, cache in (("k_cache", k_cache), ("v_cache", v_cache)):
+        held = _element_name(cache)
+        if held != "uint8" and held != _tensors.TORCH_NAMES[stored]:
+            raise InvalidInput(f"argument 'kv_cache_dtype' is '{name}', and argument '{argument}' has elements of {held}; wanted "
+                               f"uint8 or {_tensors.TORCH_NAMES[stored]}")
+    return f"{dtype or ''}_kv_{stored}"
 
 
 def cached(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, block_table, softmax_scale, causal,

@@ -189,9 +189,11 @@ def flash_attn_with_kvcache(
     q_descale=None,
     k_descale=None,
     v_descale=None,
+    kv_cache_dtype=None,
 ):
-    """Attention over a cache of keys and values: flash-attn 2's arguments, and flash-attn 3's of packed queries;
-    docs/Caches.md has the rest."""
+    """Attention over a cache of keys and values: flash-attn 2's arguments, flash-attn 3's of packed queries, and vLLM's
+    `kv_cache_dtype`; docs/Caches.md has the rest."""
+    dtype = _calls.cache_types(dtype, kv_cache_dtype, k_cache, v_cache)
     if cache_leftpad is not None:
         for name, tensor in (("block_table", block_table), ("cu_seqlens_q", cu_seqlens_q), ("q_descale", q_descale),
                              ("k_descale", k_descale), ("v_descale", v_descale)):
@@ -207,7 +209,7 @@ def flash_attn_with_kvcache(
              rotary_interleaved, alibi_slopes, num_splits, cu_seqlens_q, max_seqlen_q, sink, arch)
     descales = q_descale, k_descale, v_descale
     if _tensors.is_traced(q):
-        _refuse_traced(deterministic_lengths, descales)
+        _refuse_traced(deterministic_lengths, descales, kv_cache_dtype not in (None, "auto"))
         return _operators().flash_attn_with_kvcache(q, k_cache, v_cache, given, out, lse, return_softmax_lse)
     call, others = _calls.cached(q, k_cache, v_cache, *given, dtype, stream, descales)
     call.deterministic_lengths = bool(deterministic_lengths)
@@ -336,9 +338,9 @@ def _refuse_probabilities(return_attn_probs):
     _calls.refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
 
 
-def _refuse_traced(deterministic_lengths, descales=()):
+def _refuse_traced(deterministic_lengths, descales=(), kv_cache_dtype=None):
     for name, is_given in (("deterministic_lengths", deterministic_lengths), *zip(("q_descale", "k_descale", "v_descale"), (
-            descale is not None for descale in descales))):
+            descale is not None for descale in descales)), ("kv_cache_dtype", kv_cache_dtype)):
         if is_given:
             raise Unsupported(f"argument '{name}' is given while torch traces, whose operators do not have it; call the function "
                               f"outside of what is compiled, or leave it out")

@@ -192,6 +192,7 @@ def flash_attn_with_kvcache(
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
+    kv_cache_dtype: Optional[str] = None,
 ) -> Union[_Tensor, Tuple[_Tensor, Any]]: ...
 @overload
 def scaled_dot_product_attention(

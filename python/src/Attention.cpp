@@ -120,6 +120,23 @@ void python::planBackward(const py::dict &what, const py::dict &tensors, const s
   ProblemCall(what, tensors, architecture, stream).backward().plan();
 }
 
+void python::quantize(const py::dict &what, const py::dict &tensors, const std::string &architecture,
+                      std::optional<int64_t> stream) {
+  attention::QuantizeProblem problem;
+  NamedTensors named = namedTensors(tensors);
+  problem.from = named.front().second->dtype;
+  problem.to = valueOf(attention::parseQuantizedType(what["dtype"].cast<std::string>()));
+  problem.per = valueOf(attention::parseScalesPer(what["per"].cast<std::string>()));
+  problem.layout = valueOf(attention::parseLayout(what["layout"].cast<std::string>()));
+  for (auto [name, member] : {std::pair("batch", &problem.batch), {"seq", &problem.seq}, {"heads", &problem.heads},
+                              {"head_dim", &problem.headDim}, {"block", &problem.block}, {"heads_of_scale", &problem.headsOfScale}})
+    *member = what[name].cast<int64_t>();
+  const auto [ofBatch, ofSequence, ofHead] = what["strides"].cast<std::tuple<int64_t, int64_t, int64_t>>();
+  problem.strides = attention::TensorStrides{ofBatch, ofSequence, ofHead};
+  Call{[&](attention::Planner &planner) { return anyPlan(planner.planQuantize(problem)); }, std::move(named), architecture, stream}
+      .run();
+}
+
 std::string python::forwardPlan(const py::dict &what, const py::dict &tensors, const std::string &architecture,
                                 std::optional<int64_t> stream) {
   return ProblemCall(what, tensors, architecture, stream).forward().plan()->toJson();

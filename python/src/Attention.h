@@ -30,6 +30,10 @@ void backward(const pybind11::dict &what, const pybind11::dict &tensors,
 void planBackward(const pybind11::dict &what, const pybind11::dict &tensors, const std::string &architecture,
                   std::optional<int64_t> stream);
 
+/// Quantises "x" to "values" and "scale" as `what` says.
+void quantize(const pybind11::dict &what, const pybind11::dict &tensors, const std::string &architecture,
+              std::optional<int64_t> stream);
+
 /// The plans that `forward` and `backward` would run, as JSON.
 std::string forwardPlan(const pybind11::dict &what, const pybind11::dict &tensors, const std::string &architecture,
                         std::optional<int64_t> stream);

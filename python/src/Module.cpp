@@ -94,5 +94,6 @@ PYBIND11_MODULE(_hocket, module) {
                py::arg("stream") = py::none());
   };
   define("forward", &forward), define("backward", &backward), define("plan_backward", &planBackward);
+  define("quantize", &quantize);
   define("forward_plan", &forwardPlan), define("backward_plan", &backwardPlan);
 }

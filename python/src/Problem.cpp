@@ -69,9 +69,12 @@ ForwardProblem python::problemOf(const py::dict &what) {
       problem.pageLayout = attention::PageLayout::Vectorised;
   }
   if (!what["update"].is_none()) {
-    const auto [rows, rotary, rotaryDim, positions] =
-        what["update"].cast<std::tuple<int64_t, std::string, int64_t, int64_t>>();
-    problem.update = {.appends = true, .rotary = valueOf(attention::parseRotary(rotary)), .rotaryDim = rotaryDim};
+    const auto [rows, asStored, rotary, rotaryDim, positions] =
+        what["update"].cast<std::tuple<int64_t, bool, std::string, int64_t, int64_t>>();
+    problem.update = {.appends = true,
+                      .rotary = valueOf(attention::parseRotary(rotary)),
+                      .rotaryDim = rotaryDim,
+                      .asStored = asStored};
     problem.newRows = rows;
     problem.positions = positions;
   }

@@ -42,12 +42,22 @@ static bool isNamedPipe(int descriptor) {
          ::fstatfs(descriptor, &system) == 0 && system.f_type != pipeFileSystem;
 }
 
+/// Neither a terminal nor /dev/null, which have an end: /dev/zero has none.
+static bool isDevice(int descriptor) {
+  struct stat about, nothing;
+  if (::fstat(descriptor, &about) != 0 || !S_ISCHR(about.st_mode) || ::isatty(descriptor))
+    return false;
+  return ::stat("/dev/null", &nothing) != 0 || nothing.st_rdev != about.st_rdev;
+}
+
 static Status open(const std::string &path, Descriptor &file) {
   file.number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file.number < 0)
     return failure("read", path, errno);
   if (isNamedPipe(file.number))
     return hostError("cannot read '" + path + "': it is a named pipe; give a file");
+  if (isDevice(file.number))
+    return hostError("cannot read '" + path + "': it is a device; give a file");
   int flags = ::fcntl(file.number, F_GETFL);
   if (flags < 0 || ::fcntl(file.number, F_SETFL, flags & ~O_NONBLOCK) < 0)
     return failure("read", path, errno);

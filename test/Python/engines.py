@@ -7,6 +7,7 @@ import unittest
 import torch
 
 import engine_stand_ins as stand_ins
+import small_float_numbers as small_floats
 
 VLLM, SGLANG = stand_ins.vllm(), stand_ins.sglang()
 
@@ -17,6 +18,20 @@ H, HK, D, PAGE = 4, 2, 64, 16
 SCALE = 0.2
 
 
+class Stored:
+    """What a cache of 8 bits holds of tensors: the patterns of the nearest numbers to `x / scale`, and what these count."""
+
+    def __init__(self, name, scale):
+        kind, self.scale = "e5m2" if name == "fp8_e5m2" else "e4m3", torch.as_tensor(scale, dtype=torch.float32).reshape(-1, 1)
+        self.rounded, self.numbers = small_floats.rounding(kind), torch.tensor(small_floats.numbers(kind))
+
+    def bits(self, x):
+        return torch.tensor(self.rounded((x.float() / self.scale).numpy()))
+
+    def __call__(self, x):
+        return self.numbers[self.bits(x).long()].float() * self.scale
+
+
 class Requests:
     """What a model computes and an engine schedules: random tokens of requests, and where their keys are."""
 
@@ -25,6 +40,7 @@ class Requests:
         self.page, self.free = page, torch.randperm(pages - 1, generator=self.generator).add(1).tolist()  # 0 is for padding
         self.tables = torch.zeros(8, entries, dtype=torch.int32)
         self.keys, self.values = {}, {}
+        self.store = [lambda x: x.float()] * 2  # what caches make of keys and of values
 
     def random(self, *shape):
         return torch.randn(shape, generator=self.generator).to(torch.bfloat16)
@@ -51,7 +67,7 @@ class Requests:
     def attention(self, scheduled, q, window=None, cap=None, sinks=None, slopes=None):
         made, begin = [], 0
         for request, count in scheduled.items():
-            k, v = (t[request].float().repeat_interleave(H // HK, 1) for t in (self.keys, self.values))
+            k, v = (store(t[request]).repeat_interleave(H // HK, 1) for store, t in zip(self.store, (self.keys, self.values)))
             scores = torch.einsum("qhd,khd->hqk", q[begin: begin + count].float(), k) * SCALE
             if cap:
                 scores = torch.tanh(scores / cap) * cap
@@ -87,11 +103,17 @@ class Vllm(unittest.TestCase):
         module, _, name = path.rpartition(".")
         self.backend = getattr(stand_ins.sys.modules[module], name)
 
-    def serve(self, padding=0, reference=None, **options):
+    def serve(self, padding=0, reference=None, scales=None, tolerance=8e-3, **options):
         requests = Requests(20, PAGE, 4)
+        name = options.get("kv_cache_dtype", "auto")
+        layer = None
+        if name.startswith("fp8"):
+            layer = types.SimpleNamespace(_k_scale=scales[0], _v_scale=scales[1])
+            requests.store = [Stored(name, scale) for scale in scales]
         impl = self.backend.get_impl_cls()(H, D, SCALE, HK, **options)
         builder = self.backend.get_builder_cls()(None, ["layer"], None, torch.device("cpu"))
-        cache = torch.full(self.backend.get_kv_cache_shape(20, PAGE, HK, D), float("nan"), dtype=torch.bfloat16)
+        shape = self.backend.get_kv_cache_shape(20, PAGE, HK, D)
+        cache = torch.full(shape, 0x7f, dtype=torch.uint8) if layer else torch.full(shape, float("nan"), dtype=torch.bfloat16)
         for scheduled in STEPS:
             q, k, v, slots = requests.step(scheduled)
             counts, lengths = torch.tensor(list(scheduled.values())), requests.lengths(scheduled)
@@ -101,18 +123,24 @@ class Vllm(unittest.TestCase):
             metadata = builder.build(0, common)
             padded = [torch.cat([t, t.new_full((padding, *t.shape[1:]), 7)]) for t in (q, k, v)]
             out = torch.full((len(q) + padding, H * D), 5.0, dtype=torch.bfloat16)
-            self.assertIs(impl.forward(None, *padded, cache, metadata, out), out)
+            self.assertIs(impl.forward(layer, *padded, cache, metadata, out), out)
             wanted = requests.attention(scheduled, q, **reference or {})
-            self.assertLess(error(out[: len(q)].view(-1, H, D), wanted), 8e-3, scheduled)
+            self.assertLess(error(out[: len(q)].view(-1, H, D), wanted), tolerance, scheduled)
             self.assertTrue(bool((out[len(q):] == 5).all()))
             written = cache.view(2, -1, HK, D)[:, slots]
-            self.assertTrue(torch.equal(written, torch.stack([k, v])))
+            kept = [k, v] if layer is None else [store.bits(t) for store, t in zip(requests.store, (k, v))]
+            self.assertTrue(torch.equal(written, torch.stack(kept)))
         return requests, impl, cache, builder
 
     def test_steps(self):
         requests, _, cache, _ = self.serve(padding=3)
         tokens = sum(map(len, requests.keys.values()))
         self.assertEqual(int((~cache[0, ..., 0, 0].isnan()).sum()), tokens)  # nothing else is written
+
+    def test_caches_of_8_bits(self):
+        for name, scales in (("fp8", (torch.tensor(0.02), torch.tensor([0.5]))), ("fp8_e4m3", (1.0, 0.25)),
+                             ("fp8_e5m2", (torch.tensor([0.5, 0.003]), torch.tensor([1.0])))):
+            self.serve(padding=2, kv_cache_dtype=name, scales=scales)
 
     def test_windows_caps_and_sinks(self):
         sinks = torch.linspace(-1, 1, H)
@@ -138,8 +166,8 @@ class Vllm(unittest.TestCase):
         self.assertTrue(self.backend.supports_head_size(64) and not self.backend.supports_head_size(60))
         self.assertTrue(self.backend.supports_sink() and self.backend.supports_attn_type("decoder"))
         make = self.backend.get_impl_cls()
-        with self.assertRaisesRegex(Unsupported, "argument 'kv_cache_dtype' is 'fp8'"):
-            make(H, D, SCALE, kv_cache_dtype="fp8")
+        with self.assertRaisesRegex(Unsupported, "argument 'kv_cache_dtype' is 'fp8_ds_mla', wanted one of auto, .*fp8_e5m2"):
+            make(H, D, SCALE, kv_cache_dtype="fp8_ds_mla")
         with self.assertRaisesRegex(Unsupported, "argument 'attn_type' is 'encoder_only'"):
             make(H, D, SCALE, attn_type="encoder_only")
         out = torch.ones(3, H, D)

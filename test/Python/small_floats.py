@@ -3,6 +3,7 @@ import os
 import sys
 
 import numpy
+import small_float_numbers as definition
 
 import hocket
 
@@ -95,6 +96,51 @@ def a_cache():
         check("a cache of 8 bits", numpy.ascontiguousarray(out[one]), wanted, 3.5e-3)
 
 
+def appended_keys(kind, paged, interleaved, stored):
+    """Two new keys of each sequence, to the bit: turned, divided by the descales and rounded, or copied as they are."""
+    lengths, dim, name = numpy.array([5, 0, 30], "int32"), 64, f"f8{kind}"
+    nearest, numbers = definition.rounding(kind), definition.numbers(kind)
+    caches = [nearest(normal(3, 40, 2, dim)) for _ in range(2)]
+    descales = [numpy.exp2(normal(3, 2) - 1).astype("float32") for _ in range(2)]
+    if kind == "e4m3":
+        descales[1] = numpy.array([[0.002, 0.5]], "float32")  # of which some numbers are too large for the type
+    fresh = [bf16(normal(3, 2, 2, dim)) for _ in range(2)] if not stored else [nearest(normal(3, 2, 2, dim)) for _ in range(2)]
+    angles = numpy.arange(40)[:, None] * numpy.exp2(-numpy.arange(dim // 2) / 4)
+    tables = [bf16(numpy.cos(angles)), bf16(numpy.sin(angles))] if interleaved is not None else [None, None]
+    wanted = [cache.copy() for cache in caches]
+    for which, (cache, new, descale) in enumerate(zip(wanted, fresh, descales)):
+        value = (numbers[new] if stored else wide(new)).astype("float32")
+        if which == 0 and interleaved is not None:
+            cos, sin = (wide(table).astype("float32")[lengths[:, None] + numpy.arange(2)][:, :, None] for table in tables)
+            first, second = ((numpy.s_[..., ::2], numpy.s_[..., 1::2]) if interleaved else
+                             (numpy.s_[..., : dim // 2], numpy.s_[..., dim // 2:]))
+            x, y = value[first].copy(), value[second].copy()
+            value[first], value[second] = x * cos - y * sin, y * cos + x * sin
+        if not stored:
+            value = value / numpy.broadcast_to(descale, (3, 2))[:, None, :, None]
+        for sequence, length in enumerate(lengths):
+            cache[sequence, length: length + 2] = nearest(value[sequence])
+    given, table = [cache.copy() for cache in caches], None
+    if paged:
+        table = random.permutation(15).reshape(3, 5).astype("int32")
+        pools = [numpy.zeros((15, 8, 2, dim), "uint8") for _ in range(2)]
+        for pool, cache in zip(pools, given):
+            pool[table.reshape(-1)] = cache.reshape(15, 8, 2, dim)
+        given = pools
+    q = bf16(normal(3, 2, 4, dim))
+    out = hocket.flash_attn_with_kvcache(q, *given, *fresh, *tables, cache_seqlens=lengths, block_table=table, causal=True,
+                                         rotary_interleaved=bool(interleaved), dtype="bf16", kv_cache_dtype=f"fp8_{kind}",
+                                         k_descale=descales[0], v_descale=descales[1])
+    for found, right in zip(given, wanted):
+        found = found[table.reshape(-1)].reshape(3, 40, 2, dim) if paged else found
+        assert (found == right).all(), f"HOCKET_TEST_SEED={SEED}: {name}, paged {paged}, rotary {interleaved}: other bits are stored"
+    # The same as a call that finds the keys in the cache.
+    if interleaved is None:
+        alone = hocket.flash_attn_with_kvcache(q, *given, cache_seqlens=lengths + 2, block_table=table, causal=True,
+                                               dtype=f"bf16_kv_{name}", k_descale=descales[0], v_descale=descales[1])
+        check("appending in the same call", out, wide(alone.view("uint16")), 1e-6)
+
+
 def refusals():
     q, k = bf16(normal(1, 4, 2, 64)), rounded(normal(1, 8, 2, 64))
     cases = (
@@ -104,9 +150,24 @@ def refusals():
         ("argument 'v_descale' has elements of float64", dict(v=k, dtype="bf16_kv_f8e4m3", v_descale=numpy.ones(2))),
         ("argument 'dtype' is 'bf16_x_f8e4m3'", dict(v=k, dtype="bf16_x_f8e4m3")),
     )
-    for wanted, options in cases:
+    wide_keys = bf16(normal(1, 8, 2, 64))
+    of_caches = (
+        ("argument 'kv_cache_dtype' is 'fp4', wanted one of auto, fp8, fp8_e4m3, fp8_e5m2", dict(kv_cache_dtype="fp4")),
+        ("argument 'kv_cache_dtype' is a 'int', wanted a name", dict(kv_cache_dtype=8)),
+        ("argument 'kv_cache_dtype' is 'fp8', and argument 'k_cache' has elements of uint16; wanted uint8 or float8_e4m3fn",
+         dict(k_cache=wide_keys, v_cache=wide_keys, kv_cache_dtype="fp8")),
+        ("argument 'dtype' is 'bf16_kv_f8e4m3' with kv_cache_dtype='fp8', which says what the caches hold",
+         dict(kv_cache_dtype="fp8", dtype="bf16_kv_f8e4m3")),
+        ("argument 'v' has elements of f8e4m3, 'k' of bf16; give both as the caches have them, or none",
+         dict(kv_cache_dtype="fp8", k=wide_keys[:, :4], v=k[:, :4].copy())),
+        ("argument 'k' has elements of f16, 'dtype' says bf16", dict(kv_cache_dtype="fp8", k=wide_keys.view("float16"), v=wide_keys)),
+    )
+    of_caches = [(wanted, dict(q=q, k_cache=k, v_cache=k.copy(), cache_seqlens=0, dtype="bf16") | options)
+                 for wanted, options in of_caches]
+    for function, wanted, options in (*((hocket.flash_attn_func, wanted, dict(q=q, k=k) | options) for wanted, options in cases),
+                                      *((hocket.flash_attn_with_kvcache, *case) for case in of_caches)):
         try:
-            hocket.flash_attn_func(q, k, **options)
+            function(**options)
         except hocket.Error as error:
             assert wanted in str(error), f"{error}\nwanted: {wanted}"
         else:
@@ -116,4 +177,7 @@ def refusals():
 of_eight_bits()
 heads_that_are_padded()
 a_cache()
+for case in (("e4m3", False, None, False), ("e5m2", True, False, False), ("e4m3", True, True, False), ("e5m2", False, None, True),
+             ("e4m3", True, None, True)):
+    appended_keys(*case)
 refusals()

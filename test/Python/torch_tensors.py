@@ -89,9 +89,18 @@ tile.kernel @copy(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x?xbf16>) target("gf
             kernel(x=x.requires_grad_(), y=y)
 
     def test_types_that_no_kernel_has(self):
-        q, k, v = (t.float() for t in tensors())
-        with self.assertRaisesRegex(hocket.InvalidInput, "argument 'q' has elements of f32, wanted bf16, f16 or a float of 8 bits"):
+        q, k, v = (t.double() for t in tensors())
+        with self.assertRaisesRegex(hocket.InvalidInput, "argument 'q' has elements of f64, wanted bf16, f16, f32 or a float of 8 bits"):
             flash_attn_func(q, k, v)
+
+    def test_floats_of_32_bits(self):
+        q, k, v = (t.float() for t in tensors())
+        out = flash_attn_func(q, k, v, causal=True)
+        wanted = reference(*(t.transpose(1, 2) for t in (q, k, v)), causal=True).transpose(1, 2)
+        self.assertEqual(out.dtype, torch.float32)
+        self.assertLess((out - wanted).norm() / wanted.norm(), 2e-6)
+        with self.assertRaisesRegex(hocket.Unsupported, "dtype is f32, whose gradients no kernel computes; use bf16 or fp16"):
+            flash_attn_func(q.requires_grad_(), k, v).sum().backward()
 
 
 class Modifications(unittest.TestCase):

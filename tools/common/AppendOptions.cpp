@@ -42,15 +42,17 @@ static Result<int64_t> readRows(const Options &options, unsigned id, const Forwa
 
 Status run::readAppend(const Options &options, const AppendOptionIds &ids, ForwardProblem &problem) {
   if (!options.has(ids.append)) {
-    for (auto [id, name] : {std::pair(ids.rotary, "rotary"), {ids.rotaryDim, "rotary-dim"}})
+    for (auto [id, does] : {std::pair(ids.rotary, "rotary turns"), {ids.rotaryDim, "rotary-dim turns"},
+                            {ids.asStored, "append-as-stored copies"}})
       if (options.has(id))
-        return invalidInput("--" + std::string(name) + " turns new keys; say how many each sequence gets (--append)");
+        return invalidInput("--" + std::string(does) + " new keys; say how many each sequence gets (--append)");
     return Status::success();
   }
   Result<int64_t> rows = readRows(options, ids.append, problem);
   if (!rows.ok())
     return rows.error();
   problem.update.appends = true;
+  problem.update.asStored = options.has(ids.asStored);
   problem.newRows = *rows;
   // Packed lengths are those before, and go into pages, which have room for more.
   if (*rows >= 1 && *rows <= INT32_MAX && problem.lists.packedKv)

@@ -9,7 +9,7 @@ namespace hocket::run {
 
 /// The numbers of the options in the table of the subcommand.
 struct AppendOptionIds {
-  unsigned append, rotary, rotaryDim;
+  unsigned append, asStored, rotary, rotaryDim;
 };
 
 /// What is appended to the keys of `problem`, which lie in dense tensors so far; without lengths of their own they have

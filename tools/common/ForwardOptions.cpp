@@ -30,7 +30,7 @@ static constexpr RunOptionIds runOptions{
 
 static constexpr SequenceOptionIds sequenceOptions{OPT_seqlens_q, OPT_seqlens_kv, OPT_used_q,
                                                    OPT_used_kv, OPT_seq_kv};
-static constexpr AppendOptionIds appendOptions{OPT_append, OPT_rotary, OPT_rotary_dim};
+static constexpr AppendOptionIds appendOptions{OPT_append, OPT_append_as_stored, OPT_rotary, OPT_rotary_dim};
 static constexpr PageOptionIds pageOptions{OPT_page_size, OPT_page_layout, OPT_page_table, OPT_shared_pages, OPT_seed};
 
 Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRef summary,

@@ -11,6 +11,7 @@ defm page_size : Value<"page-size", "P", "Keys lie in pages of P rows, anywhere 
 defm page_layout : Value<"page-layout", "nhd|hnd|vectorised", "Order of dimensions in --page-size's pages (default: nhd)">;
 defm page_table : Value<"page-table", "vllm|csr", "Where pages are: a table with a row for each sequence, or lists one behind the other (default: vllm)">;
 defm append : Value<"append", "N|queries", "Write N new keys of each sequence, or as many as it has queries, behind those that --used-kv says (default: --seq-kv less N) and attend to them, too">;
+def append_as_stored : Switch<"append-as-stored", "--append's keys and values have the types of K and V already, and are copied (default: O's type, divided by --descale's numbers and rounded)">;
 defm rotary : Value<"rotary", "interleaved|half", "Turn queries and --append's keys by their positions, pairs being neighbours or of two halves">;
 defm rotary_dim : Value<"rotary-dim", "R", "How many elements of a head --rotary turns (default: all, in multiples of 16)">;
 defm shared_pages : Value<"shared-pages", "N", "Sequences begin with the same N pages, as far as they fill them (default: 0)">;

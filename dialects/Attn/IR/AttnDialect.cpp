@@ -185,19 +185,21 @@ void AttnDialect::initialize() {
       >();
 }
 
-/// What Q, K and V of the forward may be beside bf16 and f16.
-static bool isSmallFloat(ElementType type) { return infoOf(type).isFloat() && infoOf(type).bits == 8; }
+/// What tensors of the forward may be beside bf16 and f16: Q, K and V floats of 8 bits, all of them f32.
+static bool isForwardType(ElementType type, bool isOutput) {
+  return type == ElementType::F32 || (!isOutput && infoOf(type).isFloat() && infoOf(type).bits == 8);
+}
 
 /// The element type of all tensors, or of `tensor` of a forward.
 static LogicalResult verifyElement(Operation *op, Type element, StringRef tensor = {}) {
   std::optional<ElementType> type = asElementType(element);
-  bool maySmall = !tensor.empty() && tensor != "o";
-  if (type && (isOperandType(*type) || (maySmall && isSmallFloat(*type))))
+  const bool isOfForward = !tensor.empty(), isOutput = tensor == "o";
+  if (type && (isOperandType(*type) || (isOfForward && isForwardType(*type, isOutput))))
     return success();
   InFlightDiagnostic error = op->emitOpError() << "element type " << element;
   if (!tensor.empty())
     error << " of '" << tensor << "'";
-  error << " is not supported, use bf16 or f16" << (maySmall ? ", or a float of 8 bits" : "");
+  error << " is not supported, use " << (!isOfForward ? "bf16 or f16" : isOutput ? "bf16, f16 or f32" : "bf16, f16, f32 or a float of 8 bits");
   if (type && isFloat(*type))
     error << "; " << irName(nearestOperandType(*type)) << " is nearest";
   return error;
@@ -217,7 +219,7 @@ static LogicalResult verifyTensorTypes(ForwardOp op) {
 }
 
 LogicalResult CombineOp::verify() {
-  if (failed(verifyElement(*this, getElementType())))
+  if (failed(verifyElement(*this, getElementType(), "o")))
     return failure();
   if (static_cast<int64_t>(getHeadDim()) < 1)
     return emitOpError() << "head_dim(" << static_cast<int64_t>(getHeadDim())

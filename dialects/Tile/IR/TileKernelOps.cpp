@@ -378,9 +378,10 @@ LogicalResult CombineOp::verify() {
   ViewType partial = getPartial().getType(), o = getO().getType();
   if (failed(requireRank4(*this, partial)) || failed(requireRank4(*this, o)))
     return failure();
-  if (!partial.getElementType().isF32() || !(o.getElementType().isBF16() || o.getElementType().isF16()))
+  const Type written = o.getElementType();
+  if (!partial.getElementType().isF32() || !(written.isBF16() || written.isF16() || written.isF32()))
     return emitOpError() << "folds " << partial << " into " << o
-                         << ", expected partial results in f32 and an output of bf16 or f16";
+                         << ", expected partial results in f32 and an output of bf16, f16 or f32";
   if (partial.getShape()[3] != getColumns())
     return emitOpError() << "folds rows of " << partial.getShape()[3] << " elements into rows of "
                          << getColumns() << ", expected the same number";

@@ -111,6 +111,22 @@ typedef struct hocket_gradient_strides {
 
 void hocket_forward_problem_init(hocket_forward_problem *problem);
 
+/* x [batch, seq, heads, head_dim] as numbers of few bits and scales (docs/SmallFloats.md). Set by
+ * hocket_quantize_problem_init to the values in brackets. */
+typedef struct hocket_quantize_problem {
+  uint32_t struct_bytes; /* set by init, do not change */
+  hocket_dtype dtype;    /* of x: HOCKET_BF16, HOCKET_FP16 or HOCKET_F32 [HOCKET_BF16] */
+  const char *to;        /* "f8e4m3", "f8e5m2", "i8", "f4e2m1"; NULL: "f8e4m3" [NULL] */
+  const char *per;       /* what shares a scale: "tensor", "head", "block", "token", "mx"; NULL: "tensor" [NULL] */
+  int64_t batch, seq, heads, head_dim; /* [1, 1, 1, 128] */
+  int64_t block;          /* rows of a head that share a scale, per "block" [128] */
+  int64_t heads_of_scale; /* heads that share one, per "head": query heads of a KV head [1] */
+  hocket_layout layout;   /* of values and scales, and of x without strides [HOCKET_BSHD] */
+  hocket_strides x_strides; /* in elements [zero] */
+} hocket_quantize_problem;
+
+void hocket_quantize_problem_init(hocket_quantize_problem *problem);
+
 /* Device memory; `bytes` is how much there is from `address` on. */
 typedef struct hocket_buffer {
   uint64_t address, bytes;
@@ -158,6 +174,9 @@ hocket_status hocket_planner_plan_backward(hocket_planner planner,
                                            const hocket_forward_problem *problem,
                                            const hocket_gradient_strides *strides,
                                            hocket_plan *plan);
+/* The plan that quantises: run by hocket_plan_run_named. Its buffers are "x", which is read, "values", "scale" and, per
+ * "tensor", "head" and "block", "workspace". */
+hocket_status hocket_planner_plan_quantize(hocket_planner planner, const hocket_quantize_problem *problem, hocket_plan *plan);
 hocket_status hocket_plan_release(hocket_plan plan);
 
 /* Bytes of device memory that hocket_plan_run needs as workspace; 0 for forwards unless keys are split. */

@@ -7,6 +7,7 @@
 
 #include "hocket/Attention/BackwardPlan.h"
 #include "hocket/Attention/LaunchPlan.h"
+#include "hocket/Attention/Quantize.h"
 #include "hocket/Attention/SplitKV.h"
 #include "hocket/Support/RecentlyUsed.h"
 
@@ -64,6 +65,7 @@ using MakeForwardKernel = std::function<Result<std::shared_ptr<const CompiledKer
 struct ProblemHash {
   size_t operator()(const ForwardProblem &problem) const;
   size_t operator()(const BackwardProblem &problem) const { return (*this)(problem.forward); }
+  size_t operator()(const QuantizeProblem &problem) const;
 };
 
 /// Makes plans, and remembers them.
@@ -78,7 +80,7 @@ public:
           std::string architecture = "gfx950", unsigned computeUnits = 0,
           size_t maxPlans = kDefaultMaxPlans)
       : kernels(registry), sources(std::move(sources)), architecture(std::move(architecture)),
-        units(computeUnits), plans(maxPlans), backwards(maxPlans) {}
+        units(computeUnits), plans(maxPlans), backwards(maxPlans), quantizes(maxPlans) {}
 
   /// The plan for `problem`: one launch, others in front of it where lists of blocks are made or keys appended to a
   /// cache, and one behind it where its keys are split. `ForwardPlan::problem` then says into how many slices. Where
@@ -96,6 +98,8 @@ public:
   /// The plan for a backward, remembered likewise; with `schedule` one whose loops follow schedules of that name. Errors:
   /// those of the function that is called so; NotFound if no source has a kernel.
   Result<std::shared_ptr<const BackwardPlan>> planBackward(const BackwardProblem &problem, std::string_view schedule = {});
+  /// The plan that quantises, remembered likewise. Errors: `validate`; what compiling says.
+  Result<std::shared_ptr<const QuantizePlan>> planQuantize(const QuantizeProblem &problem);
 
   const KernelRegistry &registry() const { return kernels; }
   const std::string &target() const { return architecture; }
@@ -116,6 +120,8 @@ private:
   /// The kernel of the first source that has it, which `get` asks for it; `name` is for messages.
   template <typename Get>
   Result<std::shared_ptr<const CompiledKernel>> firstSource(const std::string &name, const Get &get);
+  /// Adds a launch of each of `list` to `launches`.
+  Status addDescribed(const std::vector<DescribedKernel> &list, std::vector<PlannedLaunch> &launches);
   template <typename Plan, typename Problem, typename Make>
   Result<Plan> remember(RecentlyUsed<Plan, Problem, ProblemHash> &known, const Problem &problem,
                         Make make);
@@ -124,9 +130,10 @@ private:
   std::vector<std::shared_ptr<KernelSource>> sources;
   std::string architecture;
   unsigned units;
-  std::mutex mutex; ///< of the two below
+  std::mutex mutex; ///< of those below
   RecentlyUsed<std::shared_ptr<const ForwardPlan>, ForwardProblem, ProblemHash> plans;
   RecentlyUsed<std::shared_ptr<const BackwardPlan>, BackwardProblem, ProblemHash> backwards;
+  RecentlyUsed<std::shared_ptr<const QuantizePlan>, QuantizeProblem, ProblemHash> quantizes;
 };
 
 } // namespace hocket::attention

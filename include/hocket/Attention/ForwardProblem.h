@@ -81,9 +81,12 @@ struct CacheUpdate {
   bool appends = false;
   /// Turns what is written to K by its position, and Q, in the workspace: row i of Q by the position of new row i where
   /// there is a mask, else by that of the first. The numbers are "rotary_cos" and "rotary_sin" ([positions,
-  /// rotaryDim / 2], of Q's type); elements of a head from `rotaryDim` on stay as they are.
+  /// rotaryDim / 2], of O's type); elements of a head from `rotaryDim` on stay as they are.
   Rotary rotary = Rotary::None;
   int64_t rotaryDim = 0; ///< a multiple of `kRotaryUnit`
+  /// The new rows have the types of K and V and are written as they are. Otherwise they have O's, are divided by the
+  /// descales, if there are any, and rounded to the types of K and V.
+  bool asStored = false;
 
   bool turns() const { return rotary != Rotary::None; }
   bool operator==(const CacheUpdate &) const = default;
@@ -112,6 +115,8 @@ struct ForwardSemantics {
   CacheUpdate update;
   WorkUse work;
 
+  /// Of "q", "k", "v", "o" and what has rows like them.
+  ElementType typeOf(std::string_view tensor) const;
   /// Whether there is a mask of any kind.
   bool isMasked() const;
   bool isModified() const { return sink || dropout || blocks.any() || !modifications.empty(); }

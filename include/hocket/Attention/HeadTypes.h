@@ -19,7 +19,7 @@ struct HeadTypes {
   /// K and V of another one than Q.
   HeadTypes(ElementType q, ElementType ofKeys) : q(q), k(ofKeys), v(ofKeys), o(outputOf(q)) {}
 
-  /// Of "q", "k", "v", "o" and what has rows like them: "k_new" and "v_new" have O's.
+  /// Of "q", "k", "v", "o" and what has rows like them: "q_rotated" has Q's, "k_new", "v_new" and the angles have O's.
   ElementType of(std::string_view tensor) const;
   bool operator==(const HeadTypes &) const = default;
 

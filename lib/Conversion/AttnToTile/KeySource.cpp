@@ -74,13 +74,13 @@ Value KeySource::widened(Value read) const {
 }
 
 Value KeySource::readKeys(Value t) {
-  Type type = loop.builder.frag(loop.waveKeys(), depth, loop.element.k, FragLayout::Lhs);
+  Type type = loop.beside(loop.waveKeys(), depth, loop.element.k, loop.element.k, FragLayout::Lhs);
   Value read = tile::ReadOp::create(loop.builder, type, keys, t, Value(), loop.keyPart);
   return widened(withoutPadding(loop.builder, read, headDim));
 }
 
 Value KeySource::readValues(const TileVisit &, Value t, Value) {
-  Type type = loop.builder.frag(depthV, loop.waveKeys(), loop.element.v, FragLayout::LhsAcc, outputRun());
+  Type type = loop.beside(depthV, loop.waveKeys(), loop.element.v, loop.element.v, FragLayout::LhsAcc, outputRun());
   return widened(tile::ReadTransposedOp::create(loop.builder, type, values, t, Value(), loop.keyPart));
 }
 

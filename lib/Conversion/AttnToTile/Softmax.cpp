@@ -141,8 +141,11 @@ SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64
   SmallVector<Value> results = {narrow, sum};
   if (options.exactSum)
     results.push_back(tile::RowSumOp::create(builder, wide, sumsBefore[1]));
-  if (drop) // of pairs of 16 bits packed ones
-    results[0] = small ? Value(tile::PackOp::create(builder, packedPart, drop(wide, firstRow))) : drop(narrow, firstRow);
+  if (!drop)
+    return results;
+  // Of pairs of 16 bits packed ones.
+  const bool pairs = bitsOf(options.weights.getElementType()) == 16;
+  results[0] = pairs ? drop(narrow, firstRow) : Value(tile::PackOp::create(builder, packedPart, drop(wide, firstRow)));
   return results;
 }
 

@@ -201,16 +201,23 @@ void CombineEmitter::storeOutput(const RowState &state) {
   Value factor = arith::SelectOp::create(emit, empty, zero, reciprocal);
   Value normalized = arith::MulFOp::create(emit, state.output, spread(factor));
   Type element = op.getO().getType().getElementType();
-  Value rounded = LLVM::FPTruncOp::create(emit, VectorType::get({kPerLane}, element), normalized);
-  Value words =
-      LLVM::BitcastOp::create(emit, VectorType::get({kPerLane / 2}, emit.getI32Type()), rounded);
+  Value rounded = element.isF32() ? normalized
+                                  : LLVM::FPTruncOp::create(emit, VectorType::get({kPerLane}, element), normalized);
   Value stride = emit.mul(o.stride(1), emit.i64(o.elementBytes()));
   Value bytes = bytesOfRows(emit, o.extent(emit, 1), row, op.getRows(), stride,
                             op.getColumns() * o.elementBytes());
   Value resource = emit.bufferResource(elementAddress(emit, o, {batch, row, head}), bytes);
-  ROCDL::RawPtrBufferStoreOp::create(emit, words, resource,
-                                     pieceOffset(stride, kPerLane * o.elementBytes()), emit.i32(0),
-                                     emit.i32(0), ArrayAttr(), ArrayAttr(), ArrayAttr());
+  Value offset = pieceOffset(stride, kPerLane * o.elementBytes());
+  // 16 bytes at a time.
+  const int64_t elements = 16 / o.elementBytes();
+  auto words = VectorType::get({4}, emit.getI32Type());
+  for (int64_t first = 0; first != kPerLane; first += elements) {
+    SmallVector<int64_t> part = llvm::to_vector(llvm::seq(first, first + elements));
+    Value piece = elements == kPerLane ? rounded : Value(vector::ShuffleOp::create(emit, rounded, rounded, part));
+    Value at = first == 0 ? offset : emit.add(offset, emit.i32(static_cast<int32_t>(first * o.elementBytes())));
+    ROCDL::RawPtrBufferStoreOp::create(emit, LLVM::BitcastOp::create(emit, words, piece), resource, at, emit.i32(0),
+                                       emit.i32(0), ArrayAttr(), ArrayAttr(), ArrayAttr());
+  }
 }
 
 /// The first lane of each row writes.

@@ -207,8 +207,10 @@ FloatScope::FloatScope(const Wave &, bool) : saved(0) {}
 FloatScope::~FloatScope() = default;
 #endif
 
+static bool hasDefaultHalves(const Wave &wave) { return wave.mode.round64() == 0 && wave.mode.denormal64() == 3; }
+
 bool refuseHalfMode(Wave &wave, const Instruction &in) {
-  if (wave.mode.round64() == 0 && wave.mode.denormal64() == 3 && !wave.mode.fp16Overflow())
+  if (hasDefaultHalves(wave) && !wave.mode.fp16Overflow())
     return false;
   failWave(wave, in,
            "is f16 arithmetic in a rounding, denormal or overflow mode that is not implemented");
@@ -247,7 +249,9 @@ static void runInScope(Wave &wave, const Instruction &in, const LaneSignature &s
 void runGeneral(Wave &wave, const Instruction &in, const LaneSignature &signature, bool keepHigh) {
   if (!signature.anyFloat || wave.mode.isDefault())
     return runInScope(wave, in, signature, keepHigh);
-  if (signature.anyHalf && refuseHalfMode(wave, in))
+  // MODE.FP16_OVFL changes f16 results alone.
+  bool givesHalf = signature.result.isFloat && signature.result.bits == 16;
+  if (signature.anyHalf && (givesHalf || !hasDefaultHalves(wave)) && refuseHalfMode(wave, in))
     return;
   FloatScope scope(wave, signature.anyWide);
   runInScope(wave, in, signature, keepHigh);

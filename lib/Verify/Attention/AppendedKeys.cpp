@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -16,7 +18,7 @@ static constexpr double kBase = 10000;
 /// Tables of the angles' functions, [positions, rotaryDim / 2], rounded.
 static TypedArray angleTable(const ForwardProblem &problem, double (*function)(double)) {
   int64_t angles = problem.update.rotaryDim / 2;
-  TypedArray table(problem.dtype.q);
+  TypedArray table(problem.typeOf("rotary_cos"));
   for (int64_t position = 0; position != problem.positions; ++position)
     for (int64_t i = 0; i != angles; ++i) {
       double angle = static_cast<double>(position) * std::pow(kBase, -static_cast<double>(i) / static_cast<double>(angles));
@@ -32,19 +34,19 @@ public:
   explicit Turner(const ForwardProblem &problem)
       : problem(problem), cosines(angleTable(problem, std::cos)), sines(angleTable(problem, std::sin)) {}
 
-  /// The head whose first element is `head` of `rows`.
-  void turn(TypedArray &rows, int64_t head, int64_t position) const {
+  /// `head`, in place.
+  void turn(std::span<float> head, int64_t position) const {
     int64_t angles = problem.update.rotaryDim / 2;
     bool areNeighbours = problem.update.rotary == Rotary::Interleaved;
     for (int64_t i = 0; i != angles; ++i) {
-      int64_t first = head + (areNeighbours ? 2 * i : i), second = head + (areNeighbours ? 2 * i + 1 : i + angles);
-      auto x = static_cast<float>(rows[first]), y = static_cast<float>(rows[second]);
+      int64_t first = areNeighbours ? 2 * i : i, second = areNeighbours ? 2 * i + 1 : i + angles;
+      float x = head[first], y = head[second];
       size_t at = static_cast<size_t>(position * angles + i);
       auto c = static_cast<float>(cosines[at]), s = static_cast<float>(sines[at]);
       // Products are rounded before they are added, as in the kernel.
       float xc = x * c, ys = y * s, yc = y * c, xs = x * s;
-      rows.set(first, xc - ys);
-      rows.set(second, yc + xs);
+      head[first] = xc - ys;
+      head[second] = yc + xs;
     }
   }
   const TypedArray &table(bool ofCosines) const { return ofCosines ? cosines : sines; }
@@ -72,50 +74,119 @@ static int64_t firstNewRow(const ForwardProblem &problem, int64_t sequence, int6
   return (sequence * problem.kvHeads + head) * problem.newRows;
 }
 
-/// Moves the new rows of K or V from `cache` to a tensor of their own; those that no sequence has hold NaN.
-static TypedArray takeRows(const ForwardProblem &problem, const RowNumbers &numbers, int64_t dim, TypedArray &cache) {
-  int64_t ofHead = problem.lists.packedQ ? problem.totalQ : problem.batch * problem.newRows;
-  TypedArray rows(cache.type(), static_cast<size_t>(problem.kvHeads * ofHead * dim));
-  verify::fillWithGuard(rows, 0, rows.size());
-  for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
-    for (int64_t head = 0; head != problem.kvHeads; ++head) {
-      int64_t begin = (numbers.firstKey(sequence, head) + keysBefore(problem, numbers, sequence)) * dim;
-      int64_t count = problem.newRowsOf(sequence) * dim;
-      rows.copy(cache, begin, count, firstNewRow(problem, sequence, head) * dim);
-      verify::fillWithGuard(cache, begin, count);
-    }
-  return rows;
+/// `count` numbers from the first on, rounded to f32.
+static std::vector<float> readFloats(const TypedArray &from, int64_t first, int64_t count) {
+  std::vector<float> numbers;
+  for (int64_t i = 0; i != count; ++i)
+    numbers.push_back(static_cast<float>(from[static_cast<size_t>(first + i)]));
+  return numbers;
 }
+
+/// Rounds as kernels do: to 8 bits nothing overflows.
+static void writeFloats(std::span<const float> numbers, TypedArray &to, int64_t first) {
+  Overflow overflow = infoOf(to.type()).bits == 8 ? Overflow::Saturate : Overflow::ToSpecial;
+  for (size_t i = 0; i != numbers.size(); ++i)
+    to.setBits(static_cast<size_t>(first) + i, encode(to.type(), numbers[i], overflow));
+}
+
+/// What the stored number at `index`, which counts `descale`, is rounded from: something near it.
+static double roundedFrom(double stored, float descale, int64_t index) {
+  constexpr int64_t period = 17;
+  constexpr double step = 1.0 / 128;
+  return stored * descale * (1 + step * static_cast<double>(index % period - period / 2));
+}
+
+namespace {
+/// K or V: which it is, and its new rows.
+class NewRows {
+public:
+  NewRows(const ForwardProblem &problem, const RowNumbers &numbers, const ForwardInputs &inputs, const std::string &name)
+      : problem(problem), numbers(numbers), dim(name == "k" ? problem.headDim : problem.headDimV),
+        given(problem.typeOf(name + "_new")), isRounded(given != problem.typeOf(name)) {
+    if (problem.descale && !problem.update.asStored)
+      descales = &inputs.captured.at(name + "_descale");
+  }
+
+  /// Moves them from `cache` to a tensor of their own; those that no sequence has hold NaN.
+  TypedArray take(TypedArray &cache) const {
+    int64_t ofHead = problem.lists.packedQ ? problem.totalQ : problem.batch * problem.newRows;
+    TypedArray rows(given, static_cast<size_t>(problem.kvHeads * ofHead * dim));
+    verify::fillWithGuard(rows, 0, rows.size());
+    forEach([&](int64_t sequence, int64_t head, int64_t place, int64_t row, int64_t) {
+      if (isRounded || descales)
+        for (int64_t i = 0; i != dim; ++i)
+          rows.set(row + i, roundedFrom(cache[place + i], descaleOf(sequence, head), row + i));
+      else
+        rows.copy(cache, place, dim, row);
+      verify::fillWithGuard(cache, place, dim);
+    });
+    return rows;
+  }
+
+  /// Writes them to `cache` as kernels do: turned, if there is somebody who does it, divided, rounded.
+  void put(const TypedArray &rows, const Turner *turner, TypedArray &cache) const {
+    forEach([&](int64_t sequence, int64_t head, int64_t place, int64_t row, int64_t key) {
+      std::vector<float> numbers = readFloats(rows, row, dim);
+      if (turner)
+        turner->turn(numbers, key);
+      for (float &number : numbers)
+        number /= descaleOf(sequence, head);
+      writeFloats(numbers, cache, place);
+    });
+  }
+
+private:
+  /// Calls `act` with a sequence and a head, where a new row of it begins in the cache and in the tensor, and its key.
+  template <typename Act> void forEach(Act act) const {
+    for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
+      for (int64_t head = 0; head != problem.kvHeads; ++head)
+        for (int64_t i = 0; i != problem.newRowsOf(sequence); ++i) {
+          int64_t key = keysBefore(problem, numbers, sequence) + i;
+          act(sequence, head, (numbers.firstKey(sequence, head) + key) * dim, (firstNewRow(problem, sequence, head) + i) * dim,
+              key);
+        }
+  }
+  float descaleOf(int64_t sequence, int64_t head) const {
+    return descales ? static_cast<float>((*descales)[static_cast<size_t>(sequence * problem.kvHeads + head)]) : 1;
+  }
+
+  const ForwardProblem &problem;
+  const RowNumbers &numbers;
+  int64_t dim;
+  ElementType given;
+  bool isRounded;
+  const std::vector<double> *descales = nullptr;
+};
+} // namespace
 
 static void turnQueries(const ForwardProblem &problem, const RowNumbers &numbers, const Turner &turner,
                         ForwardInputs &inputs) {
   for (int64_t row = 0; row != numbers.queries(); ++row) {
     RowNumbers::Place place = numbers.query(row);
     int64_t position = keysBefore(problem, numbers, place.sequence) + (problem.isMasked() ? place.position : 0);
-    turner.turn(inputs.q, row * problem.headDim, position);
+    std::vector<float> head = readFloats(inputs.q, row * problem.headDim, problem.headDim);
+    turner.turn(head, position);
+    writeFloats(head, inputs.q, row * problem.headDim);
   }
-}
-
-static void turnNewKeys(const ForwardProblem &problem, const RowNumbers &numbers, const Turner &turner,
-                        ForwardInputs &inputs) {
-  for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
-    for (int64_t head = 0; head != problem.kvHeads; ++head)
-      for (int64_t key = keysBefore(problem, numbers, sequence); key != numbers.of(sequence).kv; ++key)
-        turner.turn(inputs.k, (numbers.firstKey(sequence, head) + key) * problem.headDim, key);
 }
 
 BeforeAppend attention::takeAppended(const ForwardProblem &problem, const RowNumbers &numbers,
                                      ForwardInputs &inputs) {
   BeforeAppend before{inputs.q, inputs.k, inputs.v};
-  setBytes(inputs, "k_new", takeRows(problem, numbers, problem.headDim, before.k));
-  setBytes(inputs, "v_new", takeRows(problem, numbers, problem.headDimV, before.v));
-  if (!problem.update.turns())
+  const NewRows ofK(problem, numbers, inputs, "k"), ofV(problem, numbers, inputs, "v");
+  TypedArray keys = ofK.take(before.k), values = ofV.take(before.v);
+  setBytes(inputs, "k_new", keys);
+  setBytes(inputs, "v_new", values);
+  ofV.put(values, nullptr, inputs.v);
+  if (!problem.update.turns()) {
+    ofK.put(keys, nullptr, inputs.k);
     return before;
-  Turner turner(problem);
+  }
+  const Turner turner(problem);
   setBytes(inputs, "rotary_cos", turner.table(true));
   setBytes(inputs, "rotary_sin", turner.table(false));
   turnQueries(problem, numbers, turner, inputs);
-  turnNewKeys(problem, numbers, turner, inputs);
+  ofK.put(keys, &turner, inputs.k);
   return before;
 }
 

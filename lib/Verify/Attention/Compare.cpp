@@ -26,7 +26,21 @@ constexpr double toleranceLse = 1e-4;
 /// Weights of a mantissa of 3 bits, which errors of 16 bits are small against.
 constexpr double toleranceF8 = 3.5e-2;
 
-double toleranceOf(const ForwardProblem &problem) {
+/// Of f32: what weights and their products lose. A score is a sum that is rounded for every two of its products, and
+/// what it loses its weight has as a factor.
+constexpr double toleranceF32 = 5e-6, roundingF32 = 0x1p-24;
+
+/// The largest score that counts, as LSE has it.
+double largestScore(const ForwardReference &reference) {
+  double largest = 0;
+  for (double lse : reference.lse)
+    largest = std::max(largest, std::isinf(lse) ? 0.0 : std::abs(lse));
+  return largest;
+}
+
+double toleranceOf(const ForwardProblem &problem, const ForwardReference &reference) {
+  if (problem.dtype.q == ElementType::F32)
+    return toleranceF32 + roundingF32 * std::sqrt(double(problem.headDim) / 2) * largestScore(reference);
   if (infoOf(problem.dtype.q).bits == 8)
     return toleranceF8;
   return problem.dtype.q == ElementType::BF16 ? toleranceBf16 : toleranceFp16;
@@ -177,7 +191,7 @@ ForwardErrors attention::compareForward(const ForwardProblem &problem, const For
   ForwardErrors errors;
   errors.rowsTotal = RowNumbers(problem).queries();
   errors.rowsChecked = static_cast<int64_t>(reference.rows.size());
-  errors.tolerance = toleranceOf(problem);
+  errors.tolerance = toleranceOf(problem, reference);
   errors.lseTolerance = toleranceLse;
   scan(outputs, errors);
   checkEmptyRows(problem, outputs, errors);

@@ -26,7 +26,7 @@ class HocketBackend(AttentionBackend):
     """What vLLM asks about the backend before there is a model."""
 
     supported_dtypes = [torch.float16, torch.bfloat16]
-    supported_kv_cache_dtypes = ["auto", "float16", "bfloat16"]
+    supported_kv_cache_dtypes = ["auto", "float16", "bfloat16", "fp8", "fp8_e4m3", "fp8_e5m2"]
     forward_includes_kv_cache_update = True
 
     @staticmethod
@@ -115,6 +115,7 @@ class HocketImpl(AttentionImpl):
         self._slopes = None if alibi_slopes is None else torch.tensor(alibi_slopes, dtype=torch.float32)
         self._window = (-1, -1) if sliding_window is None else (sliding_window - 1, 0)
         self._cap, self._sinks = logits_soft_cap or 0.0, sinks
+        self._holds_small = kv_cache_dtype.startswith("fp8")
 
     def forward(self, layer, query, key, value, kv_cache, attn_metadata, output, output_scale=None, output_block_scale=None):
         """Writes the first `num_actual_tokens` rows of `output`, [tokens, heads * head_size] or with heads apart."""
@@ -126,10 +127,18 @@ class HocketImpl(AttentionImpl):
         rows = [None if tensor is None else tensor[:tokens].view(tokens, -1, self.head_size) for tensor in (query, key, value)]
         out = output[:tokens].view(tokens, self.num_heads, -1)
         writes = self.kv_sharing_target_layer_name is None and key is not None
-        self._attend(*rows, *kv_cache.unbind(0), attn_metadata, out, writes)
+        self._attend(*rows, *kv_cache.unbind(0), attn_metadata, out, writes, self._of_cache(layer, query))
         return output
 
-    def _attend(self, q, k, v, k_cache, v_cache, step, out, writes):
+    def _of_cache(self, layer, like):
+        """What caches hold and what their numbers count, where they hold 8 bits: a number a layer, or one a KV head."""
+        if not self._holds_small:
+            return {}
+        scales = {f"{name}_descale": torch.as_tensor(getattr(layer, f"_{name}_scale", 1.0), dtype=torch.float32,
+                                                     device=like.device).reshape(-1) for name in "kv"}
+        return {"kv_cache_dtype": self.kv_cache_dtype, **scales}
+
+    def _attend(self, q, k, v, k_cache, v_cache, step, out, writes, of_cache):
         if step.is_decode:
             q, k, v, out = (None if tensor is None else tensor[:, None] for tensor in (q, k, v, out))
             packed = {}
@@ -139,7 +148,7 @@ class HocketImpl(AttentionImpl):
         attention.flash_attn_with_kvcache(
             q, k_cache, v_cache, k, v, cache_seqlens=lengths, block_table=step.block_table, softmax_scale=self.scale,
             causal=step.causal, window_size=self._window, softcap=self._cap, alibi_slopes=self._on(q, "_slopes"),
-            sink=self._on(q, "_sinks"), out=out, **packed)
+            sink=self._on(q, "_sinks"), out=out, **packed, **of_cache)
 
     def _on(self, query, name):
         """A tensor of the layer as float32 beside the queries, moved once."""

@@ -1,21 +1,21 @@
 // RUN: hocket-opt %s -verify-diagnostics -split-input-file
 
-// expected-error @below {{element type 'f32' of 'q' is not supported, use bf16 or f16, or a float of 8 bits; bf16 is nearest}}
-attn.forward @f32 element_type(f32) head_dim(128)
+// expected-error @below {{element type 'f64' of 'q' is not supported, use bf16, f16, f32 or a float of 8 bits; bf16 is nearest}}
+attn.forward @f64 element_type(f64) head_dim(128)
 
 // -----
 
-// expected-error @below {{element type 'i8' of 'q' is not supported, use bf16 or f16, or a float of 8 bits}}
+// expected-error @below {{element type 'i8' of 'q' is not supported, use bf16, f16, f32 or a float of 8 bits}}
 attn.forward @i8 element_type(i8) head_dim(128)
 
 // -----
 
-// expected-error @below {{element type 'i8' of 'k' is not supported, use bf16 or f16, or a float of 8 bits}}
+// expected-error @below {{element type 'i8' of 'k' is not supported, use bf16, f16, f32 or a float of 8 bits}}
 attn.forward @keys element_type(q = bf16, k = i8, v = bf16) head_dim(128)
 
 // -----
 
-// expected-error @below {{element type 'f8E5M2' of 'o' is not supported, use bf16 or f16; bf16 is nearest}}
+// expected-error @below {{element type 'f8E5M2' of 'o' is not supported, use bf16, f16 or f32; bf16 is nearest}}
 attn.forward @bytes element_type(q = f8E5M2, k = f8E5M2) head_dim(128)
 
 // -----
@@ -45,8 +45,8 @@ attn.forward @zero element_type(bf16) head_dim(0)
 
 // -----
 
-// expected-error @below {{element type 'f32' is not supported, use bf16 or f16}}
-attn.combine @wide element_type(f32) head_dim(64)
+// expected-error @below {{element type 'f64' of 'o' is not supported, use bf16, f16 or f32; bf16 is nearest}}
+attn.combine @wide element_type(f64) head_dim(64)
 
 // -----
 

@@ -42,6 +42,69 @@ TEST(AttentionCAPI, APagedCacheThatIsAppendedTo) {
   EXPECT_TRUE(std::equal(std::begin(o), std::end(o), std::begin(row)));
 }
 
+TEST(AttentionCAPI, NewRowsHaveTheTypeOfOOrOfTheCache) {
+  hocket_planner planner;
+  hocket_forward_problem problem;
+  hocket_forward_problem_init(&problem);
+  problem.dtypes = "bf16_kv_f8e4m3";
+  problem.seq_kv = 4, problem.seqused_k = 1, problem.append_rows = 1;
+  ASSERT_EQ(hocket_planner_create(nullptr, &planner), HOCKET_SUCCESS);
+  for (int asStored : {0, 1}) {
+    hocket_plan plan;
+    uint64_t bytes = 0;
+    problem.append_as_stored = asStored;
+    ASSERT_EQ(hocket_planner_plan(planner, &problem, &plan), HOCKET_SUCCESS) << hocket_last_error();
+    ASSERT_EQ(hocket_plan_buffer_bytes(plan, "k_new", &bytes), HOCKET_SUCCESS);
+    EXPECT_EQ(bytes, asStored ? 128u : 256u);
+    EXPECT_EQ(hocket_plan_release(plan), HOCKET_SUCCESS);
+  }
+  EXPECT_EQ(hocket_planner_release(planner), HOCKET_SUCCESS);
+}
+
+TEST(AttentionCAPI, AQuantizer) {
+  hocket_register_simulator();
+  hocket_device device;
+  hocket_planner planner;
+  hocket_plan plan = nullptr;
+  hocket_quantize_problem problem = {};
+  ASSERT_EQ(hocket_device_open("sim", &device, nullptr), HOCKET_SUCCESS);
+  ASSERT_EQ(hocket_planner_create(nullptr, &planner), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_planner_plan_quantize(planner, &problem, &plan), HOCKET_INVALID_INPUT);
+  EXPECT_THAT(hocket_last_error(), HasSubstr("call hocket_quantize_problem_init first"));
+  hocket_quantize_problem_init(&problem);
+  problem.per = "row";
+  EXPECT_EQ(hocket_planner_plan_quantize(planner, &problem, &plan), HOCKET_INVALID_INPUT);
+  EXPECT_THAT(hocket_last_error(), HasSubstr("per is 'row', use tensor, head, block, token or mx"));
+  problem.per = "head", problem.to = "fp8";
+  EXPECT_EQ(hocket_planner_plan_quantize(planner, &problem, &plan), HOCKET_INVALID_INPUT);
+  EXPECT_THAT(hocket_last_error(), HasSubstr("dtype is 'fp8', use f8e4m3, f8e5m2, i8 or f4e2m1"));
+  problem.to = "f8e4m3", problem.seq = 2;
+  ASSERT_EQ(hocket_planner_plan_quantize(planner, &problem, &plan), HOCKET_SUCCESS) << hocket_last_error();
+  // -4 and 2s in bf16.
+  std::vector<uint16_t> x(256, 0x4000);
+  x[200] = 0xc080;
+  std::vector<hocket_named_buffer> buffers;
+  for (const char *name : {"x", "values", "scale", "workspace"}) {
+    hocket_named_buffer buffer = {name, {}};
+    ASSERT_EQ(hocket_plan_buffer_bytes(plan, name, &buffer.buffer.bytes), HOCKET_SUCCESS);
+    ASSERT_EQ(hocket_allocate(device, buffer.buffer.bytes, &buffer.buffer.address), HOCKET_SUCCESS);
+    buffers.push_back(buffer);
+  }
+  ASSERT_EQ(hocket_copy_to_device(device, buffers[0].buffer.address, x.data(), 512), HOCKET_SUCCESS);
+  ASSERT_EQ(hocket_plan_run_named(plan, device, buffers.data(), buffers.size(), nullptr), HOCKET_SUCCESS) << hocket_last_error();
+  std::vector<uint8_t> values(256);
+  float scale = 0;
+  ASSERT_EQ(hocket_copy_from_device(device, values.data(), buffers[1].buffer.address, 256), HOCKET_SUCCESS);
+  ASSERT_EQ(hocket_copy_from_device(device, &scale, buffers[2].buffer.address, sizeof(scale)), HOCKET_SUCCESS);
+  EXPECT_EQ(scale, 4.0f / 448);
+  for (size_t i = 0; i != values.size(); ++i)
+    EXPECT_EQ(values[i], i == 200 ? 0xfe : 0x76) << i; // -448 and 224
+  EXPECT_EQ(hocket_plan_unload(plan, device), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_plan_release(plan), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_planner_release(planner), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_device_release(device), HOCKET_SUCCESS);
+}
+
 TEST(AttentionCAPI, AForwardFromC) {
   uint16_t row[128], o[128];
   for (unsigned i = 0; i < 128; ++i)

@@ -88,6 +88,16 @@ static void packQueries(ForwardProblem &problem, Draw &draw) {
   problem.work.slices = problem.work.any() && draw.oneIn(2);
 }
 
+/// Caches of 8 bits, or numbers that count something: new rows are divided and rounded, or copied. Vectors have 16 bits.
+static void drawStored(ForwardProblem &problem, Draw &draw) {
+  problem.descale = draw.oneIn(2);
+  problem.update.asStored = draw.oneIn(3);
+  if (problem.pageLayout == PageLayout::Vectorised || draw.oneIn(3))
+    return;
+  const auto stored = draw.of({ElementType::F8E4M3, ElementType::F8E5M2});
+  problem.dtype = draw.oneIn(3) ? HeadTypes(stored) : HeadTypes(problem.dtype.q, stored);
+}
+
 static ForwardProblem drawProblem(Draw &draw) {
   ForwardProblem problem;
   problem.dtype = draw.of({ElementType::BF16, ElementType::F16});
@@ -123,6 +133,8 @@ static ForwardProblem drawProblem(Draw &draw) {
   problem.known.lists["seqused_k"] = before;
   if (draw.oneIn(2))
     addPages(problem, draw, after);
+  if (!draw.oneIn(3))
+    drawStored(problem, draw);
   return problem;
 }
 
@@ -133,7 +145,8 @@ TEST(CacheUpdate, RandomOnesAreWhatTheDefinitionSays) {
     Draw draw(seed);
     ForwardProblem problem = drawProblem(draw);
     SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe());
-    std::string target = draw.of<std::string>({"gfx950", "gfx950", "gfx942"});
+    bool isSmall = bytesOf(problem.dtype.k) == 1;
+    std::string target = isSmall ? "gfx950" : draw.of<std::string>({"gfx950", "gfx950", "gfx942"});
     jit::PlannerOptions chip;
     chip.architecture = target;
     auto planner = jit::makePlanner(chip);
@@ -239,6 +252,24 @@ TEST(CacheUpdate, TurnedQueriesHaveTheirPlaceInTheWorkspace) {
   ASSERT_TRUE(split.ok()) << split.error().message;
   EXPECT_EQ((*split)->launches().size(), 3u);
   EXPECT_GT((*split)->workspaceBytes(), 256u);
+}
+
+// The kernel that appends depends on what is stored, and on nothing else of K and V.
+TEST(CacheUpdate, KernelsAreNamedByWhatTheyStore) {
+  ForwardProblem problem = small();
+  problem.dtype = {ElementType::BF16, ElementType::F8E4M3};
+  problem.descale = true;
+  auto planner = jit::makePlanner();
+  ASSERT_TRUE(planner.ok());
+  for (auto [asStored, name] : {std::pair(false, "append_d128_bf16_kv_f8e4m3_descale_half64"),
+                                {true, "append_d128_bf16_kv_f8e4m3_as_stored_half64"}}) {
+    problem.update.asStored = asStored;
+    auto plan = (*planner)->plan(problem);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ((*plan)->launches().front().kernel, name);
+    EXPECT_EQ(problem.tensor("k_new").type, asStored ? ElementType::F8E4M3 : ElementType::BF16);
+    EXPECT_EQ(problem.tensor("rotary_cos").type, ElementType::BF16);
+  }
 }
 
 // What no host has seen is written nowhere outside of the cache, and is found.

@@ -1,7 +1,9 @@
 // Attention of floats of 8 bits, and of keys of 8 bits beside queries of 16: random problems over types, descales, heads,
 // masks, modifications, dense, packed and paged keys and split KV, all rows of O compared, in checked execution.
 //
-// HOCKET_RANDOM_SMALL_FLOATS=N draws more, HOCKET_TEST_SEED=N others.
+// The same problems in f32.
+//
+// HOCKET_RANDOM_SMALL_FLOATS=N and HOCKET_RANDOM_F32=N draw more, HOCKET_TEST_SEED=N others.
 #include "../Kernels/Draw.h"
 #include "Reference/ScoreInterpreter.h"
 #include "Verify/Attention/RunForward.h"
@@ -18,7 +20,7 @@ using namespace hocket;
 using namespace hocket::attention;
 using testing::HasSubstr;
 
-static constexpr uint64_t kDefaultCount = 10, kDefaultSeed = 20261128;
+static constexpr uint64_t kDefaultCount = 8, kDefaultWide = 5, kDefaultSeed = 20261128;
 
 static HeadTypes drawTypes(Draw &draw) {
   ElementType e4m3 = ElementType::F8E4M3, e5m2 = ElementType::F8E5M2;
@@ -66,10 +68,10 @@ static void modify(ForwardProblem &problem, Draw &draw) {
   problem.sink = draw.oneIn(4);
 }
 
-static ForwardProblem drawProblem(Draw &draw) {
+static ForwardProblem drawProblem(Draw &draw, std::optional<HeadTypes> types) {
   ForwardProblem problem;
-  problem.dtype = drawTypes(draw);
-  problem.descale = draw.oneIn(2);
+  problem.dtype = types ? *types : drawTypes(draw);
+  problem.descale = !types && draw.oneIn(2);
   problem.batch = draw.between(1, 2);
   problem.kvHeads = draw.between(1, 2);
   problem.heads = problem.kvHeads * draw.of<int64_t>({1, 2, 8});
@@ -88,15 +90,15 @@ static ForwardProblem drawProblem(Draw &draw) {
   return problem;
 }
 
-TEST(SmallFloats, RandomProblemsComeOutRight) {
-  uint64_t count = fromEnvironment("HOCKET_RANDOM_SMALL_FLOATS", kDefaultCount);
+/// Runs `count` random problems of `types`, or of drawn ones.
+static void runRandom(uint64_t count, std::optional<HeadTypes> types = {}) {
   uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
   auto planner = jit::makePlanner();
   ASSERT_TRUE(planner.ok()) << planner.error().message;
   auto device = sim::createDevice();
   for (uint64_t seed = first; seed != first + count; ++seed) {
     Draw draw(seed);
-    ForwardProblem problem = drawProblem(draw);
+    ForwardProblem problem = drawProblem(draw, types);
     DataKind data = draw.of({DataKind::Normal, DataKind::Rising, DataKind::OneHot, DataKind::Equal});
     SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe() + ", data " +
                  std::string(toString(data)));
@@ -112,6 +114,14 @@ TEST(SmallFloats, RandomProblemsComeOutRight) {
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_TRUE(report->passed()) << toText(*report);
   }
+}
+
+TEST(SmallFloats, RandomProblemsComeOutRight) {
+  runRandom(fromEnvironment("HOCKET_RANDOM_SMALL_FLOATS", kDefaultCount));
+}
+
+TEST(WideFloats, RandomProblemsComeOutRight) {
+  runRandom(fromEnvironment("HOCKET_RANDOM_F32", kDefaultWide), ElementType::F32);
 }
 
 static std::string refusal(HeadTypes types) {
@@ -132,6 +142,10 @@ TEST(SmallFloats, TypesThatDoNotMixAreRefusedWithTheNearest) {
   types = ElementType::F16;
   types.o = ElementType::BF16;
   EXPECT_THAT(refusal(types), HasSubstr("dtype of o is bf16, which no kernel takes; use fp16"));
+  types = ElementType::F32;
+  EXPECT_EQ(refusal(types), "");
+  types.k = types.v = ElementType::F8E4M3;
+  EXPECT_THAT(refusal(types), HasSubstr("dtype of k is f8e4m3, which no kernel takes; use f32"));
   EXPECT_THAT(refusal(ElementType::I8), HasSubstr("dtype is i8, which no kernel takes"));
 }
 
@@ -149,6 +163,6 @@ TEST(SmallFloats, WhatNoKernelDoesIsRefusedByName) {
   ForwardProblem problem;
   problem.dtype = {ElementType::BF16, ElementType::F8E4M3};
   problem.lists.usedKv = true;
-  problem.update.appends = true;
-  EXPECT_THAT(validate(problem).error().message, HasSubstr("nothing rounds what is appended or turned to 8 bits"));
+  problem.update.asStored = true;
+  EXPECT_THAT(validate(problem).error().message, HasSubstr("append-as-stored says what new keys are; append some (append)"));
 }

@@ -29,7 +29,7 @@ using namespace hocket;
 using namespace hocket::attention;
 
 namespace {
-constexpr uint64_t kDefaultCount = 24, kDefaultSequences = 8, kDefaultPages = 8, kDefaultSeed = 20261122;
+constexpr uint64_t kDefaultCount = 16, kDefaultSequences = 8, kDefaultPages = 8, kDefaultSeed = 20261122;
 
 int64_t drawLength(Draw &draw) {
   return draw.oneIn(2) ? draw.of<int64_t>({1, 31, 32, 63, 64, 65, 127, 128, 129, 255, 257, 512})

@@ -211,6 +211,10 @@ TEST(VectorFloat, OtherModesForHalvesAreRefused) {
     std::string text = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, " + std::string(mode);
     EXPECT_NE(h.tryRun(text + "\nv_add_f16 v0, v1, v1").find("overflow mode"), std::string::npos);
   }
+  WaveHarness h;
+  h.v(1) = 0xbe00;
+  h.run("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1\nv_cvt_f32_f16 v0, v1");
+  EXPECT_EQ(h.vf(0), -1.5f) << "the mode of overflow changes f16 results alone";
 }
 
 TEST(VectorFloat, Doubles) {

@@ -1,1 +1,0 @@
-attn.forward @wide element_type(f32) head_dim(128)
