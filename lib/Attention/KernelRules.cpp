@@ -119,6 +119,10 @@ private:
       repairable = false;
       fail("block lists", "there", "none, since its rows are heads");
     }
+    if (entry.tuning.splitWaves && problem.semantics().lists.vectorPages) {
+      repairable = false;
+      fail("page-layout", "vectorised", "nhd or hnd, since each of its waves reads a part of a tile");
+    }
     if (!problem.dropout)
       return;
     fail("dropout", "there", "none");

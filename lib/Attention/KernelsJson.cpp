@@ -223,7 +223,7 @@ static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path pa
                  withFlags({"name", "summary", "role", "costs", "arch", "dtypes", "head_dims",
                             "head_dim_multiple", "head_dim_max", "masks", "max_sequence",
                             "stride_multiple", "schedule", "waves", "kv_tile", "block_order",
-                            "workgroups", "modifications", "group_rows", "join_items", "scalars_in_lanes", "priority", "pays",
+                            "workgroups", "modifications", "group_rows", "split_waves", "join_items", "scalars_in_lanes", "priority", "pays",
                              "because"}),
                  path))
     return false;
@@ -241,6 +241,7 @@ static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path pa
          map.mapOptional("modifications", entry.modifications) &&
          map.mapOptional("workgroups", entry.tuning.workgroups) &&
          map.mapOptional("group_rows", entry.tuning.groupRows) &&
+         map.mapOptional("split_waves", entry.tuning.splitWaves) &&
          map.mapOptional("join_items", entry.tuning.joinItems) &&
          map.mapOptional("scalars_in_lanes", entry.tuning.scalarsInLanes) &&
          map.map("schedule", entry.tuning.schedule) && map.map("waves", entry.tuning.waves) &&
@@ -359,6 +360,8 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
     out.attribute("modifications", true);
   if (entry.tuning.groupRows)
     out.attribute("group_rows", true);
+  if (entry.tuning.splitWaves)
+    out.attribute("split_waves", true);
   if (entry.tuning.joinItems)
     out.attribute("join_items", true);
   if (entry.tuning.scalarsInLanes)

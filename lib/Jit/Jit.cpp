@@ -17,7 +17,7 @@ using attention::CompiledKernel;
 static std::string makeKey(std::string_view text, std::string_view name,
                            const CompileOptions &options) {
   // Names all fields: who adds one has to say here whether it is part of the key.
-  const auto &[target, from, to, schedule, scheduleText, waves, kvTile, workgroups, blockOrder, groupRows, persistent, joinItems,
+  const auto &[target, from, to, schedule, scheduleText, waves, kvTile, workgroups, blockOrder, groupRows, splitWaves, persistent, joinItems,
                debugInfo, allowSpills, scalarsInLanes, drawSchedule, onStage] = options;
   std::string key;
   auto add = [&](std::string_view part, std::string_view value) {
@@ -39,6 +39,7 @@ static std::string makeKey(std::string_view text, std::string_view name,
   add("workgroups", number(workgroups));
   add("block-order", blockOrder.value_or("-"));
   add("group-rows", groupRows ? "1" : "0");
+  add("split-waves", splitWaves ? "1" : "0");
   add("persistent", std::to_string(persistent));
   add("join-items", joinItems ? "1" : "0");
   add("allow-spills", allowSpills ? "1" : "0");
@@ -96,6 +97,7 @@ Result<CompileOptions> jit::compileOptions(const attention::KernelEntry &entry, 
     options.workgroups = entry.tuning.workgroups;
   options.blockOrder = entry.tuning.blockOrder;
   options.groupRows = entry.tuning.groupRows;
+  options.splitWaves = entry.tuning.splitWaves;
   options.joinItems = entry.tuning.joinItems;
   options.persistent = entry.tuning.joinItems ? 1 : 0;
   options.scalarsInLanes = entry.tuning.scalarsInLanes;

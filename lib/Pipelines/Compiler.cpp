@@ -239,6 +239,7 @@ Status Compiler::verifyNothingIsChosen() const {
                                 {options.workgroups.has_value(), "how many workgroups share a compute unit"},
                                 {options.blockOrder.has_value(), "the order of its blocks"},
                                 {options.groupRows, "what its rows are"},
+                                {options.splitWaves, "what its waves share"},
                                 {options.persistent != 0, "whether it is persistent"}})
     if (isChosen)
       return invalidInput("'" + name.str() + "' is of the stage '" + std::string(toString(options.from)) + "', where " +
@@ -294,14 +295,15 @@ Status Compiler::parseLlvm() {
 
 /// Puts what the caller wants into the problems; a wish that no problem can fulfil is an error.
 Status Compiler::overrideProblems() {
-  bool any = options.waves || options.kvTile || options.workgroups || options.blockOrder || options.groupRows;
+  bool any = options.waves || options.kvTile || options.workgroups || options.blockOrder || options.groupRows ||
+             options.splitWaves;
   if (!any)
     return Status::success();
   SmallVector<attn::ForwardOp> problems(module->getOps<attn::ForwardOp>());
   SmallVector<attn::BackwardOp> parts(module->getOps<attn::BackwardOp>());
   if (problems.empty() && parts.empty())
     return invalidInput(("'" + name +
-                         "' has no 'attn.forward' for waves, kv-tile, workgroups, block-order or group-rows to "
+                         "' has no 'attn.forward' for waves, kv-tile, workgroups, block-order, group-rows or split-waves to "
                          "act on; a kernel in the tile dialect says these itself")
                             .str());
   if (problems.empty() && options.workgroups)
@@ -333,6 +335,8 @@ Status Compiler::overrideProblems() {
       problem.setBlockOrder(*order);
     if (options.groupRows)
       problem.setGroupRows(true);
+    if (options.splitWaves)
+      problem.setSplitWaves(true);
   }
   return Status::success();
 }

@@ -2,6 +2,7 @@
 
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
+#include "Tile/IR/WaveExchange.h"
 #include "Tile/IR/WorkItems.h"
 
 #include "Layout/LdsDma.h"
@@ -153,13 +154,14 @@ void PlanReader::readBarrier(BarrierOp barrier) {
     add(Kind::Barrier);
 }
 
-/// Waves meet before they read what others have written; in loops, also before they write.
+/// Waves meet before they read what others have written, and before they write again; in loops, also at first.
 void PlanReader::readReduction(ReduceWavesOp reduction) {
   if (kernel.getWaves() == 1)
     return;
   if (reduction->getParentOfType<LoopLikeOpInterface>())
     add(Kind::Barrier);
-  add(Kind::Barrier);
+  for (int64_t barriers = 2 * exchangesOf(reduction) - 1; barriers != 0; --barriers)
+    add(Kind::Barrier);
 }
 
 LogicalResult PlanReader::readOp(Operation &op) {

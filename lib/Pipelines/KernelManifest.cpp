@@ -46,7 +46,7 @@ public:
     for (auto source : kernel.getBody().getOps<tile::TileSourceOpInterface>())
       result.tileKeys = static_cast<uint32_t>(source.getTileStep());
     for (auto grid : kernel.getBody().getOps<tile::GridOpInterface>())
-      result.waveRows = static_cast<uint32_t>(grid.getGridShape().blockSize() / kernel.getWaves());
+      result.waveRows = static_cast<uint32_t>(std::max<int64_t>(grid.getGridShape().blockSize() / kernel.getWaves(), 1));
     if (Status status = setWorkspace(); !status)
       return status.error();
     if (Status status = addRequirements(); !status)

@@ -457,9 +457,10 @@ Result<std::optional<CompileOptions>> run::readCompileOptions(const Options &opt
   if (options.has(OPT_block_order))
     result.blockOrder = options.string(OPT_block_order);
   result.groupRows = options.has(OPT_group_rows);
+  result.splitWaves = options.has(OPT_split_waves);
   result.target = architecture(options);
   bool any = result.schedule || result.waves || result.kvTile || result.workgroups || result.blockOrder ||
-             result.groupRows;
+             result.groupRows || result.splitWaves;
   return any ? std::optional(result) : std::nullopt;
 }
 
@@ -472,7 +473,7 @@ static Status checkKernelOptions(const Options &options) {
        {std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
         std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_workgroups, "workgroups"),
         std::pair(OPT_block_order, "block-order"),
-        std::pair(OPT_group_rows, "group-rows"),
+        std::pair(OPT_group_rows, "group-rows"), std::pair(OPT_split_waves, "split-waves"),
         std::pair(OPT_kernel, "kernel"), std::pair(OPT_bundle, "bundle")}) {
     if (options.has(id) && options.has(OPT_code_object))
       return invalidInput("--" + std::string(name) +

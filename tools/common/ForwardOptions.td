@@ -60,6 +60,7 @@ defm block_order : Value<"block-order", "heavy_first|paired|linear", "Which work
 defm workgroups : Value<"workgroups", "N", 
   "Workgroups that are to share a compute unit: the kernel is made to fit, or refused (default: as the schedule wants)">, Visibility<[CompileVis]>;
 def group_rows : Switch<"group-rows", "Compile a kernel in which the query heads of a KV head share a wave's rows">, Visibility<[CompileVis]>;
+def split_waves : Switch<"split-waves", "And in which all waves of a workgroup have these rows, and each its part of the keys">, Visibility<[CompileVis]>;
 defm code_object : Value<"code-object", "FILE", "Run this code object instead of compiling; needs --manifest">, Visibility<[CompileVis]>;
 defm manifest : Value<"manifest", "FILE", "Launch manifest of --code-object (docs/Manifest.md)">, Visibility<[CompileVis]>;
 defm arch : Value<"arch", "CHIP", "Chip to compile for and to simulate: gfx950 (default) or gfx942">;

@@ -254,6 +254,11 @@ LogicalResult ForwardOp::verify() {
   if (getWorkList() && (getGroupRows() || getKeyBlock()))
     return emitOpError() << "has work_list, which says what workgroups work on, and "
                          << (getGroupRows() ? "group_rows" : "block_lists") << "; leave one of them out";
+  if (getSplitWaves() && !getGroupRows())
+    return emitOpError("has split_waves, whose waves have the heads of a group for rows; write group_rows, too");
+  if (getSplitWaves() && getVectorPages())
+    return emitOpError("has split_waves, of which each reads a part of a tile's keys, and vector_pages, whose tiles are "
+                       "read whole; leave one of them out");
   if (getAppendedKeys() && (!getKeyLengths() || getPackedKeys() || getPageLists()))
     return emitOpError("has appended_keys, which are behind those that key_lengths count in dense tensors or pages of a "
                        "table; write key_lengths, and neither packed_keys nor page_lists");

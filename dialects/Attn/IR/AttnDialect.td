@@ -76,6 +76,9 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     of its group, 32 of them at most, are its rows; keys are fetched once for the group and not once for each head.
     That is for few queries (decoding); nothing but the order of work is different.
 
+    With `split_waves`, which needs `group_rows`, all waves of a workgroup work on one query, each on its part of the keys
+    of every tile. Behind the loop their results are combined through LDS.
+
     With `split` the kernel is a producer of split KV (docs/SplitKV.md): the workgroups of one block of
     rows share its keys, and what each computes is written to the workspace, normalised, in f32, with
     its LSE; `attn.combine` makes O of it. `lse` then only says that LSE is wanted in the end.
@@ -155,7 +158,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$descale, UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
       UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists,
-      UnitAttr:$far_pages, UnitAttr:$vector_pages, UnitAttr:$dropout, UnitAttr:$group_rows, UnitAttr:$work_list,
+      UnitAttr:$far_pages, UnitAttr:$vector_pages, UnitAttr:$dropout, UnitAttr:$group_rows, UnitAttr:$split_waves,
+      UnitAttr:$work_list,
       OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block,
       OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
@@ -167,7 +171,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists
       | `far_pages` $far_pages
-      | `vector_pages` $vector_pages | `group_rows` $group_rows
+      | `vector_pages` $vector_pages | `group_rows` $group_rows | `split_waves` $split_waves
       | `work_list` $work_list
       | `block_lists` `(` $query_block `,` $key_block `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)

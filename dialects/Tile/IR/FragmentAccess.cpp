@@ -114,19 +114,23 @@ Result<LdsUse> hocket::tile::operandReads(FragType frag, WavePart part) {
 }
 
 Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInfo &arch, TileVectors vectors,
-                                                    WavePart part) {
+                                                    WavePart part, bool partOfRows) {
   const unsigned bits = frag.getOperandShape().elementBits;
   unsigned width = panelColumns(frag.getWidth(), bits);
   Result<LinearLayout> layout = accumulatorOrderedOperand(width, frag.getDepth(), bits, frag.getRegisterLayout().run);
   if (!layout)
     return layout.error();
+  auto ofColumnsOrRows = [&](LdsInstruction instruction, const LinearLayout &access) {
+    return partOfRows ? ofParts(instruction, access, part, dims::Row, frag.getDepth())
+                      : ofParts(instruction, access, part, dims::Byte, width * bits / 8);
+  };
   bool inVectors = vectors == TileVectors::Rows;
   constexpr unsigned wordBits = 32;
   if (bits == wordBits && !inVectors) {
     Result<LinearLayout> access = directReads(*layout, {dims::K, dims::Row}, bits, bits / 8);
     if (!access)
       return access.error();
-    return ofParts(LdsInstruction::ReadB32, *access, part, dims::Byte, width * bits / 8);
+    return ofColumnsOrRows(LdsInstruction::ReadB32, *access);
   }
   if (inVectors || !arch.hasTransposedRead(bits)) {
     // Gathering rows, in memory or on the way to LDS, moves two bytes at a time.
@@ -135,7 +139,7 @@ Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInf
                          (inVectors ? "from vectors of rows" : "on " + std::string(arch.name)) +
                          "; there are such of 16, or bring the tile with its depth along rows and use 'tile.read'");
     if (part.count != 1)
-      return unsupported("parts of a tile's columns, which " + std::string(arch.name) + " does not read transposed");
+      return unsupported("parts of a tile, which " + std::string(arch.name) + " does not read transposed");
     Result<GatheredReads> reads =
         gatheredReads(*layout, {dims::K, dims::Row}, bits, inVectors ? kReadBytes / 2 : kReadBytes);
     if (!reads)
@@ -145,7 +149,13 @@ Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInf
   Result<LinearLayout> access = transposedReads(*layout, {dims::K, dims::Row}, bits);
   if (!access)
     return access.error();
-  return ofParts(LdsInstruction::ReadTransposed, *access, part, dims::Byte, width * bits / 8);
+  return ofColumnsOrRows(LdsInstruction::ReadTransposed, *access);
+}
+
+Result<LdsUse> hocket::tile::transposedOperandReads(ReadTransposedOp read, const ArchInfo &arch) {
+  FragType frag = read.getResult().getType();
+  bool partOfRows = frag.getDepth() != read.getRing().getType().getShape()[0];
+  return transposedOperandReads(frag, arch, vectorsOf(read.getRing()), wavePartOf(read.getPart()), partOfRows);
 }
 
 TileVectors hocket::tile::vectorsOf(mlir::Value ring) {
@@ -161,8 +171,7 @@ Result<std::optional<LdsUse>> ReadOp::getLdsUse(const ArchInfo &) {
 }
 
 Result<std::optional<LdsUse>> ReadTransposedOp::getLdsUse(const ArchInfo &arch) {
-  Result<LdsUse> use =
-      transposedOperandReads(getResult().getType(), arch, vectorsOf(getRing()), wavePartOf(getPart()));
+  Result<LdsUse> use = transposedOperandReads(*this, arch);
   if (!use)
     return use.error();
   return std::optional(*use);

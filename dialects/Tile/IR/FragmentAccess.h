@@ -55,7 +55,9 @@ Result<LdsUse> operandReads(FragType frag, WavePart part = {});
 /// (lib/Layout/LdsStaging.h) and which read no `part` of a tile. Of tiles that come in vectors of rows, plain ones of 8
 /// bytes.
 Result<LdsUse> transposedOperandReads(FragType frag, const ArchInfo &arch, TileVectors vectors = TileVectors::None,
-                                      WavePart part = {});
+                                      WavePart part = {}, bool partOfRows = false);
+/// Those of `read`.
+Result<LdsUse> transposedOperandReads(ReadTransposedOp read, const ArchInfo &arch);
 
 /// What lies together in the memory that tiles of `ring` come from.
 TileVectors vectorsOf(mlir::Value ring);

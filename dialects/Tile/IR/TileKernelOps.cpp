@@ -413,14 +413,15 @@ LogicalResult ReadTransposedOp::verify() {
   if (parts > 1 && !llvm::isPowerOf2_64(columns))
     return emitOpError() << "reads one of " << parts << " parts of the columns of " << ring
                          << ", expected a power of two of columns; read all of them";
-  if (frag.getWidth() * parts == columns && frag.getDepth() == ring.getShape()[0] &&
-      frag.getElementType() == ring.getElementType())
+  bool partOfColumns = frag.getWidth() * parts == columns && frag.getDepth() == ring.getShape()[0];
+  bool partOfRows = frag.getWidth() == columns && frag.getDepth() * parts == ring.getShape()[0];
+  if ((partOfColumns || partOfRows) && frag.getElementType() == ring.getElementType())
     return success();
   InFlightDiagnostic diagnostic = emitOpError() << "reads " << frag << " from " << ring;
   if (parts == 1)
     return diagnostic << ", expected the transposed shape and the same element type";
   return diagnostic << " by " << parts << " waves, expected all rows, " << columns / parts << " of " << columns
-                    << " columns and the same element type";
+                    << " columns and the same element type, or all columns and " << ring.getShape()[0] / parts << " rows";
 }
 
 /// A part, or places of it, is of a tile of `ring`, shared by the kernel's waves.

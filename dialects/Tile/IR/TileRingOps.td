@@ -188,11 +188,13 @@ def Tile_ReadTransposedOp : Tile_Op<"read_transposed", [
     one another runs in the same order, so that both operands of a product may be read so.
 
     With `part`, a result of `tile.wave_grid`, the wave reads only its part of the tile's columns, as in `tile.read` of
-    its rows. Such tiles have a power of two of columns, and a target that reads transposed.
+    its rows, or, where the fragment has all columns, its part of the rows. Such tiles have a power of two of columns, and a
+    target that reads transposed.
 
     ```mlir
     %lhs = tile.read_transposed %k_ring[%t] part(%i) : <256x128xbf16> -> <32x256xbf16, lhs_acc>
     %rhs = tile.read_transposed %ds_ring[%t] part(%j) : <256x64xbf16> -> <256x32xbf16, rhs_acc>
+    %of_keys = tile.read_transposed %v_ring[%t] part(%i) : <256x128xbf16> -> <128x32xbf16, lhs_acc>
     ```
   }];
   let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot, Optional<I32>:$part);

@@ -142,14 +142,14 @@ def Tile_RunningSumOp : Tile_Op<"running_sum", [NamedResults, Pure, AllTypesMatc
 def Tile_ReduceWavesOp : Tile_Op<"reduce_waves", [
     NamedResults, MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["source", "result"]>,
     Tile_LdsScratchOpInterface]> {
-  let summary = "row values, column values or numbers combined over waves that share a tile";
+  let summary = "fragments, row values, column values or numbers combined over waves that share a tile";
   let description = [{
     Each number becomes that of all waves of the workgroup, or `along` a side of a grid of waves (a
     result of `tile.wave_grid`) that of the waves that differ in their place along it. All of them
     get the same result, combined in the order of their numbers. Numbers are f32 or i32; what they
     are combined by is as in `tile.reduce`.
 
-    They pass through LDS, and all waves of the workgroup meet: the op may stand in `scf.for` and
+    They pass through LDS, of fragments a few registers at a time, and all waves of the workgroup meet: the op may stand in `scf.for` and
     `scf.if` only if bounds and conditions cannot differ between waves, and not in a loop over tiles,
     whose barriers are its schedule's. Where in LDS is for `tile-allocate-lds` to find, or written `at(N)`.
 
@@ -161,14 +161,16 @@ def Tile_ReduceWavesOp : Tile_Op<"reduce_waves", [
     }
     ```
   }];
-  let arguments = (ins Tile_Reduction:$kind, AnyTypeOf<[Tile_Rows, Tile_Columns, F32, I32]>:$source,
+  let arguments = (ins Tile_Reduction:$kind, AnyTypeOf<[Tile_NumberFrag, Tile_Rows, Tile_Columns, F32, I32]>:$source,
       Optional<I32>:$along, OptionalAttr<I64Attr>:$lds_offset);
-  let results = (outs AnyTypeOf<[Tile_Rows, Tile_Columns, F32, I32]>:$result);
+  let results = (outs AnyTypeOf<[Tile_NumberFrag, Tile_Rows, Tile_Columns, F32, I32]>:$result);
   let assemblyFormat = [{
     $kind $source (`along` `(` $along^ `)`)? (`at` `(` $lds_offset^ `)`)? attr-dict `:` type($source)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// Registers of a lane that pass at a time.
+    int64_t getNumbersAtOnce();
     int64_t getScratchBytes();
   }];
 }

@@ -19,6 +19,10 @@ static constexpr int64_t kNumberBytes = 4;
 
 static int64_t numbersOfLane(Type type) {
   auto of = [](const VectorMap &map) { return map.count * (map.isScalar ? 1 : map.piece.registers); };
+  if (auto frag = dyn_cast<FragType>(type)) {
+    FragmentMap map(frag);
+    return map.count() * map.piece.registers;
+  }
   if (auto rows = dyn_cast<RowsType>(type))
     return of(VectorMap(rows));
   if (auto columns = dyn_cast<ColumnsType>(type))
@@ -26,10 +30,21 @@ static int64_t numbersOfLane(Type type) {
   return 1;
 }
 
-/// Every number of every lane of all waves.
+/// LDS is for tiles: of fragments a few registers pass at a time.
+int64_t ReduceWavesOp::getNumbersAtOnce() {
+  constexpr int64_t mostOfFragment = 8;
+  Type type = getSource().getType();
+  return isa<FragType>(type) ? std::min(numbersOfLane(type), mostOfFragment) : numbersOfLane(type);
+}
+
+/// So many numbers of every lane of all waves.
 int64_t ReduceWavesOp::getScratchBytes() {
   int64_t waves = (*this)->getParentOfType<KernelOp>().getWaves();
-  return waves * numbersOfLane(getSource().getType()) * kWaveLanes * kNumberBytes;
+  return waves * getNumbersAtOnce() * kWaveLanes * kNumberBytes;
+}
+
+int64_t hocket::tile::exchangesOf(ReduceWavesOp reduction) {
+  return llvm::divideCeil(numbersOfLane(reduction.getSource().getType()), reduction.getNumbersAtOnce());
 }
 
 int64_t hocket::tile::ldsEnd(KernelOp kernel) {

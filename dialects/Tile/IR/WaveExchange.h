@@ -15,4 +15,7 @@ int64_t ldsEnd(KernelOp kernel);
 /// An error unless all waves of the workgroup execute `op`, as often as the others do.
 mlir::LogicalResult verifyMeetsAllWaves(mlir::Operation *op);
 
+/// How many times waves exchange registers in it: they meet in between, and before the reads of each.
+int64_t exchangesOf(ReduceWavesOp reduction);
+
 } // namespace hocket::tile

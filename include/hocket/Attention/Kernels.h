@@ -49,6 +49,8 @@ struct KernelTuning {
   std::string blockOrder; ///< "heavy_first", "paired" or "linear"
   /// Whether a wave works on one query, and its rows are the heads that share K and V.
   bool groupRows = false;
+  /// Whether all waves of a workgroup have these rows, and each its part of a tile's keys.
+  bool splitWaves = false;
   /// Whether it is persistent, with one workgroup for each compute unit, and its items join (docs/PersistentKernels.md):
   /// costs of workgroups are those of items.
   bool joinItems = false;

@@ -28,6 +28,7 @@ struct CompileOptions {
   std::optional<int64_t> waves, kvTile, workgroups;
   std::optional<std::string> blockOrder; ///< "heavy_first", "paired" or "linear"
   bool groupRows = false; ///< the query heads of a KV head share rows
+  bool splitWaves = false; ///< and the waves of a workgroup share them, and split the keys
   /// Kernels are persistent, with so many workgroups for each compute unit; 0: as they say.
   int64_t persistent = 0;
   bool joinItems = false; ///< and their items' pipelines join (docs/PersistentKernels.md)

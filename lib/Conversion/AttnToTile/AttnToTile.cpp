@@ -161,6 +161,14 @@ static LogicalResult verifyBlocks(attn::BackwardOp op, TileShape shape) {
   return success();
 }
 
+/// Each wave's part of a tile is whole blocks of keys.
+static LogicalResult verifyWaves(attn::ForwardOp op, TileShape shape) {
+  if (!op.getSplitWaves() || (llvm::isPowerOf2_64(shape.waves) && shape.kvTile % (shape.waves * kMinKeys) == 0))
+    return success();
+  return op.emitOpError() << "'" << op.getSymName() << "' has split_waves, and " << shape.waves << " waves for tiles of "
+                          << shape.kvTile << " keys, expected " << kMinKeys << " keys or more for each wave of a power of two";
+}
+
 template <typename ProblemOp> static LogicalResult verifyShape(ProblemOp op, TileShape shape) {
   if (shape.waves < 1 || shape.waves > kMaxWaves)
     return op.emitOpError() << "'" << op.getSymName() << "' has " << shape.waves
@@ -191,7 +199,7 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     auto found = SymbolTable::lookupNearestSymbolFrom<tile::ScheduleOp>(op, symbol);
     TileShapeConstraints constraints = constraintsOf(op, found);
     TileShape shape = shapeFor(op, **arch, constraints);
-    if (failed(verifyShape(op, shape)))
+    if (failed(verifyShape(op, shape)) || failed(verifyWaves(op, shape)))
       return failure();
     FailureOr<tile::KernelOp> built = buildForward(op, symbol, **arch, shape);
     if (failed(built))

@@ -15,6 +15,7 @@
 
 #include "Descales.h"
 #include "ForwardScores.h"
+#include "JoinWaves.h"
 #include "KeySource.h"
 #include "KeyVisit.h"
 #include "Output.h"
@@ -32,10 +33,10 @@ namespace {
 class ForwardLoop {
 public:
   ForwardLoop(attn::ForwardOp op, FlatSymbolRefAttr schedule, const ArchInfo &arch, TileShape shape)
-      : op(op), schedule(schedule), builder(op.getLoc(), op), loop{builder, arch, shape, HeadElements(op)},
+      : op(op), schedule(schedule), builder(op.getLoc(), op), loop{builder, arch, shape, HeadElements(op), op.getSplitWaves()},
         frame(op.getContext()), sequences(op), scores(op, loop, sequences.hasOwnLengths()),
         source(KeySource::create(op, loop, sequences)), visit(KeyVisit::create(op, schedule, loop, scores, *source)),
-        output(Output::create(op)), softmax({loop.beside(shape.kvTile, kWaveRows, loop.element.weights(), loop.element.v, FragLayout::RhsAcc),
+        output(Output::create(op)), softmax({loop.beside(loop.waveKeys(), kWaveRows, loop.element.weights(), loop.element.v, FragLayout::RhsAcc),
                  static_cast<bool>(op.getLse()), scores.areScaled()}),
         descales(op.getDescale()) {}
 
@@ -49,7 +50,7 @@ private:
   SmallVector<Value> seenTiles(const WorkPartition &work, Value count);
   tile::ForTilesOp createLoop(Value count, ValueRange seen);
   SmallVector<Value> iterate(Value t, Value sum, ValueRange state, ValueRange ahead);
-  void finish(tile::ForTilesOp tiles, const WorkPartition &work);
+  void finish(tile::ForTilesOp tiles, WorkPartition work);
 
   attn::ForwardOp op;
   FlatSymbolRefAttr schedule;
@@ -113,7 +114,9 @@ void ForwardLoop::addRequirements() {
 
 /// The workgroup's rows. From here on tensors are those of its sequence.
 WorkPartition ForwardLoop::place() {
-  WorkPartition work({loop.shape.waves,
+  if (loop.splitsWaves)
+    loop.keyPart = tile::WaveGridOp::create(builder, /*rows=*/1, /*columns=*/loop.shape.waves).getColumn();
+  WorkPartition work({loop.waveBlocks(),
                       loop.shape.kvTile,
                       {op.getBlockOrder(), static_cast<int64_t>(loop.arch.chip.xcds)},
                       op.getGroupRows(),
@@ -166,7 +169,7 @@ Value ForwardLoop::prepare(WorkPartition &work) {
 /// the others bring tiles, and compute nothing.
 SmallVector<Value> ForwardLoop::seenTiles(const WorkPartition &work, Value count) {
   SmallVector<Value> seen = visit->seen();
-  if (!op.getGroupRows() && !op.getWorkList())
+  if (loop.splitsWaves || (!op.getGroupRows() && !op.getWorkList()))
     return seen;
   Value zero = builder.constant(int64_t(0));
   if (seen.empty())
@@ -228,8 +231,13 @@ tile::ForTilesOp ForwardLoop::createLoop(Value count, ValueRange seen) {
   return tiles;
 }
 
-void ForwardLoop::finish(tile::ForTilesOp tiles, const WorkPartition &work) {
-  ValueRange state = tiles.getResults().drop_front().drop_back(aheadCount);
+void ForwardLoop::finish(tile::ForTilesOp tiles, WorkPartition work) {
+  SmallVector<Value> state = llvm::to_vector_of<Value>(tiles.getResults().drop_front().drop_back(aheadCount));
+  Value computed = tiles.getResult(0);
+  if (loop.splitsWaves) {
+    computed = joinWaves(builder, state, computed);
+    work.leaveToFirst(builder, loop.keyPart);
+  }
   Value sum = softmax.total(builder, state), ofSink;
   // Slices do not know it: what combines them adds it.
   if (op.getSink()) {
@@ -237,7 +245,7 @@ void ForwardLoop::finish(tile::ForTilesOp tiles, const WorkPartition &work) {
     sum = sumWithSink(builder, sum, softmax.reference(builder, state), ofSink);
   }
   // Of all weights; LSE is theirs, too.
-  Value means = tile::NormalizeOp::create(builder, tiles.getResult(0), scores.kept(sum));
+  Value means = tile::NormalizeOp::create(builder, computed, scores.kept(sum));
   Value rows = descales.ofOutput(builder, means);
   output->store(builder, work, rows, [&] { return softmax.logSumExp(builder, state, sum, ofSink); });
   source->leave(tiles.getResults().take_back(aheadCount));

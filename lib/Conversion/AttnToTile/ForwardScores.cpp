@@ -18,7 +18,7 @@ static Masks::Options masksOf(attn::ForwardOp op, const LoopContext &loop, bool 
   options.ownLengths = ownLengths;
   options.listed = op.getKeyBlock().has_value();
   options.narrows = true;
-  options.rows = WorkPartition::queriesOfBlock(loop.shape.waves, op.getGroupRows());
+  options.rows = WorkPartition::queriesOfBlock(loop.waveBlocks(), op.getGroupRows());
   options.oneQuery = op.getGroupRows();
   return options;
 }
@@ -107,14 +107,15 @@ void ForwardScores::moveTailTo(Softmax &softmax) {
 /// Where the wave's scores of the tile with so many tiles in front of it are.
 ScorePlace ForwardScores::placeOf(Value number) {
   ScorePlace here = place;
-  Value before = arith::MulIOp::create(loop.builder, number, loop.builder.constant(loop.shape.kvTile));
+  Value size = loop.builder.constant(loop.waveKeys());
+  Value before = arith::MulIOp::create(loop.builder, loop.waveTile(number), size);
   here.key = arith::AddIOp::create(loop.builder, place.key, before);
   return here;
 }
 
 TileExtent ForwardScores::extentOf(const ScorePlace &here) {
   ExpansionBuilder &builder = loop.builder;
-  Value last = arith::AddIOp::create(builder, here.key, builder.constant(loop.shape.kvTile - 1));
+  Value last = arith::AddIOp::create(builder, here.key, builder.constant(loop.waveKeys() - 1));
   return {waveRows.first, waveRows.last, here.key, arith::MinSIOp::create(builder, last, lastKey)};
 }
 
@@ -153,8 +154,14 @@ Value ForwardScores::startStep(const TileVisit &visit, Value t) {
 Value ForwardScores::modify(const TileVisit &visit, Value raw, Value t) {
   ExpansionBuilder &builder = loop.builder;
   Value number = visit.number(builder, t);
+  auto masked = [&](Value of) -> Value {
+    Value result = masks.range.mask(builder, of, loop.waveTile(number));
+    if (visit.hasGaps() || loop.splitsWaves)
+      result.getDefiningOp()->setAttr(tile::kRisesWithLoop, builder.getUnitAttr());
+    return result;
+  };
   if (mods.empty() && !masks.any() && !visit.isListed())
-    return masks.range.mask(builder, raw, number);
+    return masked(raw);
   ScorePlace here = placeOf(number);
   Value scores = raw, factor = scale;
   TileExtent extent = extentOf(here);
@@ -168,10 +175,7 @@ Value ForwardScores::modify(const TileVisit &visit, Value raw, Value t) {
     scores = masks.hideOwn(builder, scores, here, last, [&] { return visit.mayEnd(builder); });
     return masks.hide(builder, scores, here, extent.lastKey, visit.countsMasks(builder, t));
   }
-  scores = masks.range.mask(builder, scores, number);
-  if (visit.hasGaps())
-    scores.getDefiningOp()->setAttr(tile::kRisesWithLoop, builder.getUnitAttr());
-  return masks.hide(builder, scores, here, extent.lastKey, Value());
+  return masks.hide(builder, masked(scores), here, extent.lastKey, Value());
 }
 
 Value ForwardScores::drop(const TileVisit &visit, Value weights, Value t, int64_t firstKey) {

@@ -74,13 +74,14 @@ Value KeySource::widened(Value read) const {
 }
 
 Value KeySource::readKeys(Value t) {
-  Type type = loop.beside(loop.shape.kvTile, depth, loop.element.k, loop.element.k, FragLayout::Lhs);
-  return widened(withoutPadding(loop.builder, tile::ReadOp::create(loop.builder, type, keys, t, Value()), headDim));
+  Type type = loop.beside(loop.waveKeys(), depth, loop.element.k, loop.element.k, FragLayout::Lhs);
+  Value read = tile::ReadOp::create(loop.builder, type, keys, t, Value(), loop.keyPart);
+  return widened(withoutPadding(loop.builder, read, headDim));
 }
 
 Value KeySource::readValues(const TileVisit &, Value t, Value) {
-  Type type = loop.beside(depthV, loop.shape.kvTile, loop.element.v, loop.element.v, FragLayout::LhsAcc, outputRun());
-  return widened(tile::ReadTransposedOp::create(loop.builder, type, values, t, Value()));
+  Type type = loop.beside(depthV, loop.waveKeys(), loop.element.v, loop.element.v, FragLayout::LhsAcc, outputRun());
+  return widened(tile::ReadTransposedOp::create(loop.builder, type, values, t, Value(), loop.keyPart));
 }
 
 /// Transposed reads of 16 bits have any order of columns by fours.

@@ -29,6 +29,19 @@ struct LoopContext {
   const ArchInfo &arch;
   TileShape shape;
   HeadElements element;
+  bool splitsWaves = false; ///< whether waves have the same rows, and each its part of a tile's keys
+  mlir::Value keyPart = {}; ///< that part's number, a result of `tile.wave_grid`
+
+  /// Waves that have rows of their own, and the keys of a tile that a wave works on.
+  int64_t waveBlocks() const { return splitsWaves ? 1 : shape.waves; }
+  int64_t waveKeys() const { return splitsWaves ? shape.kvTile / shape.waves : shape.kvTile; }
+  /// The number of the wave's part of tile `number` among such parts.
+  mlir::Value waveTile(mlir::Value number) const {
+    if (!splitsWaves)
+      return number;
+    mlir::Value before = mlir::arith::MulIOp::create(builder, number, builder.constant(shape.waves));
+    return mlir::arith::AddIOp::create(builder, before, keyPart);
+  }
 
   /// An operand that is multiplied with what has `stored` in memory, and lies as that does.
   tile::FragType beside(int64_t rows, int64_t columns, mlir::Type own, mlir::Type stored, tile::FragLayout layout,
@@ -39,9 +52,9 @@ struct LoopContext {
     return tile::FragType::get(builder.getContext(), shape, own, registers);
   }
 
-  /// A tile's scores in f32: keys x queries, or the other way round.
+  /// A wave's scores of a tile in f32: keys x queries, or the other way round.
   tile::FragType scores() const {
-    return builder.frag(shape.kvTile, kWaveRows, builder.getF32Type(), tile::FragLayout::Acc);
+    return builder.frag(waveKeys(), kWaveRows, builder.getF32Type(), tile::FragLayout::Acc);
   }
 };
 

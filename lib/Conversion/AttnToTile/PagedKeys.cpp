@@ -225,7 +225,7 @@ Value PagedKeys::readValues(const TileVisit &visit, Value t, Value keyCount) {
   Value read = KeySource::readValues(visit, t, keyCount);
   if (!inVectors)
     return read;
-  return tile::MaskDepthOp::create(loop.builder, read, visit.number(loop.builder, t), keyCount);
+  return tile::MaskDepthOp::create(loop.builder, read, loop.waveTile(visit.number(loop.builder, t)), keyCount);
 }
 
 std::unique_ptr<KeySource> hocket::createPagedKeys(attn::ForwardOp op, const LoopContext &loop,

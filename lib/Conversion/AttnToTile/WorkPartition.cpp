@@ -65,6 +65,12 @@ Tensor WorkPartition::groupGrid(bool isSplit) {
           "q"};
 }
 
+void WorkPartition::leaveToFirst(ExpansionBuilder &builder, Value wave) {
+  Value zero = builder.constant(int64_t(0));
+  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, wave, zero);
+  headCount = arith::SelectOp::create(builder, isFirst, headCount, zero);
+}
+
 /// The wave's of the items from `first` on.
 static auto itemOfWave(ExpansionBuilder &builder, Value first) {
   return [&builder, first]() -> Value { return tile::WaveRowOp::create(builder, first, /*rows=*/1); };
@@ -77,7 +83,10 @@ void WorkPartition::placeGroups(ExpansionBuilder &builder, Value grid, Value q, 
   takeSliceNumber(builder);
   Value group = tile::DivModOp::create(builder, tile::DimOp::create(builder, q, 2), tile::DimOp::create(builder, k, 2))
                     .getQuotient();
-  GroupPlace place = placeInGroup(builder, block.getRow(), itemOfWave(builder, block.getRow()), group, head);
+  auto item = [&]() -> Value {
+    return options.waves == 1 ? block.getRow() : itemOfWave(builder, block.getRow())();
+  };
+  GroupPlace place = placeInGroup(builder, block.getRow(), item, group, head);
   blockRow = place.blockQuery, row = place.query;
   firstHead = place.firstHead, headCount = place.headCount;
 }

@@ -116,6 +116,8 @@ public:
   mlir::Value blockQueries(ExpansionBuilder &builder) const { return queries(builder, options.waves); }
   /// The wave's rows where entries may be of a group's heads.
   MixedRows mixedRows(ExpansionBuilder &builder) const;
+  /// From here on nothing is stored but by the first of the waves, which `wave` counts.
+  void leaveToFirst(ExpansionBuilder &builder, mlir::Value wave);
   /// One number for each of the wave's rows, from `view` (heads): of all if they are of one head.
   mlir::Value loadOfHeads(ExpansionBuilder &builder, mlir::Value view) const;
 

@@ -441,9 +441,7 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getResult().getType();
-    const ArchInfo &arch = *state.of(op).arch;
-    Result<LdsUse> use =
-        tile::transposedOperandReads(frag, arch, tile::vectorsOf(op.getRing()), tile::wavePartOf(op.getPart()));
+    Result<LdsUse> use = tile::transposedOperandReads(op, *state.of(op).arch);
     if (!use)
       return layoutError(op, use.error());
     RingValues ring(adaptor.getRing());

@@ -63,34 +63,42 @@ struct ReduceWavesPattern : TilePattern<tile::ReduceWavesOp> {
     tile::WavePart part = op.getAlong() ? tile::wavePartOf(op.getAlong())
                                         : tile::WavePart{static_cast<unsigned>(kernel.waves), 1};
     SmallVector<Value> own = numbersOf(emit, adaptor.getSource());
-    int64_t waveBytes = static_cast<int64_t>(own.size()) * kRegisterBytes;
+    const int64_t atOnce = op.getNumbersAtOnce(), waveBytes = atOnce * kRegisterBytes;
     Value lane = emit.mul(kernel.lane, emit.i32(kNumberBytes));
     Value scratch = emit.offset(emit.offset(kernel.lds, emit.i32(*op.getLdsOffset())), lane);
     if (op->getParentOfType<LoopLikeOpInterface>())
       meet(emit); // the reads of the turn before
     Value place = emit.offset(scratch, emit.mul(kernel.wave, emit.i32(waveBytes)));
-    for (auto [i, number] : llvm::enumerate(own))
-      LLVM::StoreOp::create(emit, number, emit.offset(place, emit.i32(i * kRegisterBytes)),
-                            kNumberBytes);
-    meet(emit);
     Value first = emit.offset(scratch, emit.mul(firstWave(emit, kernel, part), emit.i32(waveBytes)));
     Combiner combine(emit, op.getKind(), tile::elementTypeOf(op.getSource().getType()));
     SmallVector<Value> results;
-    for (auto [i, number] : llvm::enumerate(own)) {
-      Value total;
-      for (unsigned peer = 0; peer != part.count; ++peer) {
-        int64_t offset = peer * part.stride * waveBytes + static_cast<int64_t>(i) * kRegisterBytes;
-        Value other = LLVM::LoadOp::create(emit, number.getType(),
-                                           emit.offset(first, emit.i32(offset)), kNumberBytes);
-        total = total ? combine(total, other) : other;
-      }
-      results.push_back(combine.finish(total, number.getType()));
+    for (ArrayRef<Value> left = own; !left.empty(); left = left.drop_front(std::min<size_t>(atOnce, left.size()))) {
+      if (!results.empty())
+        meet(emit); // the reads of those before
+      exchange(emit, left.take_front(atOnce), place, first, part, waveBytes, combine, results);
     }
     if (isa<FloatType, IntegerType>(op.getSource().getType()))
       results.front() = emit.uniform(results.front());
     rewriter.replaceOpWithMultiple(
         op, ArrayRef<ValueRange>{piecesOf(emit, results, adaptor.getSource())});
     return success();
+  }
+
+  /// Stores `numbers`, and adds to `results` what they are of all waves.
+  static void exchange(Emitter &emit, ArrayRef<Value> numbers, Value place, Value first, tile::WavePart part,
+                       int64_t waveBytes, Combiner &combine, SmallVector<Value> &results) {
+    for (auto [i, number] : llvm::enumerate(numbers))
+      LLVM::StoreOp::create(emit, number, emit.offset(place, emit.i32(i * kRegisterBytes)), kNumberBytes);
+    meet(emit);
+    for (auto [i, number] : llvm::enumerate(numbers)) {
+      Value total;
+      for (unsigned peer = 0; peer != part.count; ++peer) {
+        int64_t offset = peer * part.stride * waveBytes + static_cast<int64_t>(i) * kRegisterBytes;
+        Value other = LLVM::LoadOp::create(emit, number.getType(), emit.offset(first, emit.i32(offset)), kNumberBytes);
+        total = total ? combine(total, other) : other;
+      }
+      results.push_back(combine.finish(total, number.getType()));
+    }
   }
 
   /// The first of the waves that this one combines with.

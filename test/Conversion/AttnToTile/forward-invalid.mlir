@@ -58,3 +58,12 @@ attn.forward @crowd element_type(bf16) head_dim(128) workgroups(9) schedule(@s)
 
 // expected-error @below {{'nobody' has workgroups(0), expected 1 to 8}}
 attn.forward @nobody element_type(bf16) head_dim(128) workgroups(0) schedule(@s)
+
+// -----
+
+tile.schedule @s {
+  tile.cluster memory { fetch_k(0) fetch_v(0) }
+  tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
+}
+// expected-error @below {{'too_few_keys' has split_waves, and 4 waves for tiles of 64 keys, expected 32 keys or more for each wave of a power of two}}
+attn.forward @too_few_keys element_type(bf16) head_dim(128) group_rows split_waves waves(4) kv_tile(64) schedule(@s)

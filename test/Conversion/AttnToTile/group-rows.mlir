@@ -50,3 +50,29 @@ tile.schedule @mine {
   tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
 }
 attn.forward @slices element_type(bf16) head_dim(128) split group_rows waves(4) kv_tile(64)
+
+// -----
+
+// Waves that split keys have one query for all, and each 32 of the 128 keys of a tile: part 4 t + wave of them.
+// CHECK-LABEL: tile.kernel @keys_of_waves(
+// CHECK: %{{.*}}, %[[WAVE:.*]] = tile.wave_grid rows(1) columns(4)
+// CHECK: tile.block_id %group_grid rows(1)
+// CHECK: tile.for_tiles %[[T:.*]] = 0 to
+// CHECK: tile.read %k_ring[%[[T]]] part(%[[WAVE]]) : <128x128xbf16> -> <32x128xbf16, lhs>
+// CHECK: %[[BEFORE:.*]] = arith.muli %[[T]], %c4_i32
+// CHECK: %[[TILE:.*]] = arith.addi %[[BEFORE]], %[[WAVE]]
+// CHECK: tile.mask %{{.*}} tile(%[[TILE]]) below(%{{.*}}) {{.*}}tile.rises_with_loop
+// CHECK: tile.read_transposed %v_ring[%[[T]]] part(%[[WAVE]]) : <128x128xbf16> -> <128x32xbf16, lhs_acc
+// What they have summed is brought to the largest of their references, and summed.
+// CHECK: %[[REFERENCE:.*]] = tile.reduce_waves max %{{.*}} : !tile.rows<32xf32>
+// CHECK: tile.reduce_waves sum %{{.*}} : !tile.rows<32xf32>
+// CHECK: tile.reduce_waves sum %{{.*}} : !tile.frag<128x32xf32, acc
+// The first of them stores it.
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[WAVE]], %c0_i32
+// CHECK: %[[HEADS:.*]] = arith.select %[[FIRST]], %{{.*}}, %c0_i32
+// CHECK: tile.slice_rows %{{.*}} from %{{.*}} size %[[HEADS]]
+tile.schedule @mine {
+  tile.cluster memory { fetch_k(0) fetch_v(0) }
+  tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
+}
+attn.forward @keys_of_waves element_type(bf16) head_dim(128) group_rows split_waves waves(4) kv_tile(128)

@@ -239,6 +239,16 @@ attn.mask_mod @empty_yield(%batch: i32, %head: i32, %query: i32, %key: i32) {
 
 // -----
 
+// expected-error @below {{has split_waves, whose waves have the heads of a group for rows; write group_rows, too}}
+attn.forward @split_waves_alone element_type(bf16) head_dim(128) split_waves
+
+// -----
+
+// expected-error @below {{has split_waves, of which each reads a part of a tile's keys, and vector_pages, whose tiles are read whole; leave one of them out}}
+attn.forward @split_waves_of_vectors element_type(bf16) head_dim(128) group_rows split_waves key_lengths pages(16) vector_pages
+
+// -----
+
 // expected-error @below {{has work_list, which says what workgroups work on, and group_rows; leave one of them out}}
 attn.forward @listed_groups element_type(bf16) head_dim(128) work_list group_rows
 

@@ -142,6 +142,20 @@ static void expectWithinRounding(const std::vector<float> &a, const std::vector<
       ASSERT_NEAR(a[i], b[i], kMostDifference) << "LSE " << i;
 }
 
+/// Waves that have the same rows and split the keys: of the schedule, or as the registry's last resort has it.
+static void verifySplitWaves(const ForwardProblem &problem, uint64_t seed) {
+  CompileOptions options = optionsFor("gfx950");
+  options.groupRows = options.splitWaves = true;
+  options.kvTile = 128;
+  Result<ForwardKernel> kernel = compileForward(problem, options);
+  if (!kernel.ok()) {
+    options.scalarsInLanes = true;
+    kernel = compileForward(problem, options);
+  }
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  outputsOf(problem, *kernel, options.target, seed);
+}
+
 static void runOne(uint64_t seed) {
   Draw draw(seed);
   ForwardProblem problem = drawProblem(draw);
@@ -152,6 +166,8 @@ static void runOne(uint64_t seed) {
   ASSERT_EQ(kernels.size(), 2u) << "neither compiles";
   ForwardOutputs apart = outputsOf(problem, kernels[0], target, seed);
   ForwardOutputs grouped = outputsOf(problem, kernels[1], target, seed);
+  if (target == "gfx950" && problem.headDim <= 128 && !problem.semantics().lists.vectorPages)
+    verifySplitWaves(problem, seed);
   ASSERT_EQ(apart.lse.size(), grouped.lse.size());
   auto isAlibi = [](const Modification &modification) { return modification.name == "alibi"; };
   if (llvm::any_of(problem.modifications, isAlibi))
@@ -170,7 +186,7 @@ TEST(GroupRows, RandomProblemsGiveTheBitsOfTheOtherOrder) {
 }
 
 /// Slices of rows that are heads, and what combines them.
-TEST(GroupRows, SlicesAreCombined) {
+static void combineSlices(bool splitWaves) {
   ForwardProblem problem = test::makeProblem(ElementType::BF16, true, 2, 40, 1, 3, 700);
   problem.headDim = problem.headDimV = 64;
   problem.tuning.numSplits = 4;
@@ -178,6 +194,9 @@ TEST(GroupRows, SlicesAreCombined) {
   problem.known.lists["seqused_k"] = {700, 130};
   CompileOptions options = optionsFor("gfx950");
   options.groupRows = true;
+  options.splitWaves = splitWaves;
+  if (splitWaves)
+    options.kvTile = 128;
   Result<ForwardKernel> slices = compileForward(problem, options);
   ASSERT_TRUE(slices.ok()) << slices.error().message;
   Result<CompiledKernel> combine = compileKernel(describeCombine(problem), "<combine>", CompileOptions());
@@ -192,3 +211,8 @@ TEST(GroupRows, SlicesAreCombined) {
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_TRUE(report->passed()) << toText(*report);
 }
+
+TEST(GroupRows, SlicesAreCombined) { combineSlices(/*splitWaves=*/false); }
+
+/// Of 130 keys of the second sequence some slices, and some waves of others, have none.
+TEST(GroupRows, SlicesWhoseWavesSplitKeysAreCombined) { combineSlices(/*splitWaves=*/true); }

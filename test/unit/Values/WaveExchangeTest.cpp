@@ -77,3 +77,21 @@ TEST(WaveExchange, ofColumnsAndNumbers) {
   for (int64_t i = 0; i != 8 * 32; ++i)
     EXPECT_EQ(y.numbers[i], 28 + 8 * (i % 32) + 8);
 }
+
+/// A fragment passes a few registers at a time: nobody overwrites what another still reads.
+TEST(WaveExchange, ofFragments) {
+  Tensor y = combine("%all", R"(  %own_fragment = tile.map(%w = %wave : i32) at(%row, %column) -> !tile.frag<128x32xf32, acc> {
+    %hundred = arith.constant 100 : i32
+    %before = arith.muli %row, %hundred : i32
+    %place = arith.addi %before, %column : i32
+    %sum = arith.addi %w, %place : i32
+    %number = arith.sitofp %sum : i32 to f32
+    tile.yield %number : f32
+  }
+  %fragment = tile.reduce_waves sum %own_fragment : !tile.frag<128x32xf32, acc>
+  %all = tile.reduce sum %fragment over columns : !tile.frag<128x32xf32, acc> -> !tile.rows<32xf32>)",
+                     "!tile.rows<32xf32>");
+  // Of 128 columns and 8 waves.
+  for (int64_t i = 0; i != 8 * 32; ++i)
+    EXPECT_EQ(y.numbers[i], 128 * (28 + 8 * 100 * (i % 32)) + 8 * (127 * 128 / 2));
+}
