@@ -207,17 +207,10 @@ void CombineEmitter::storeOutput(const RowState &state) {
   Value bytes = bytesOfRows(emit, o.extent(emit, 1), row, op.getRows(), stride,
                             op.getColumns() * o.elementBytes());
   Value resource = emit.bufferResource(elementAddress(emit, o, {batch, row, head}), bytes);
-  Value offset = pieceOffset(stride, kPerLane * o.elementBytes());
-  // 16 bytes at a time.
-  const int64_t elements = 16 / o.elementBytes();
-  auto words = VectorType::get({4}, emit.getI32Type());
-  for (int64_t first = 0; first != kPerLane; first += elements) {
-    SmallVector<int64_t> part = llvm::to_vector(llvm::seq(first, first + elements));
-    Value piece = elements == kPerLane ? rounded : Value(vector::ShuffleOp::create(emit, rounded, rounded, part));
-    Value at = first == 0 ? offset : emit.add(offset, emit.i32(static_cast<int32_t>(first * o.elementBytes())));
-    ROCDL::RawPtrBufferStoreOp::create(emit, LLVM::BitcastOp::create(emit, words, piece), resource, at, emit.i32(0),
-                                       emit.i32(0), ArrayAttr(), ArrayAttr(), ArrayAttr());
-  }
+  auto words = VectorType::get({kPerLane * o.elementBytes() / 4}, emit.getI32Type());
+  ROCDL::RawPtrBufferStoreOp::create(emit, LLVM::BitcastOp::create(emit, words, rounded), resource,
+                                     pieceOffset(stride, kPerLane * o.elementBytes()), emit.i32(0), emit.i32(0),
+                                     ArrayAttr(), ArrayAttr(), ArrayAttr());
 }
 
 /// The first lane of each row writes.
