@@ -95,11 +95,12 @@ def describe(entry, dim, dim_v, dtype, mask):
     role = entry.get("role", "whole")
     if role == "combine":
         return f"attn.combine @kernel element_type({TYPES[dtype]}) head_dim({dim}) lse waves({entry['waves']})\n", []
-    split = "split" if role == "slices" else ""
-    lse = "lse" if True in entry["lse"] else ""
+    flags = ["lse"] * (True in entry["lse"]) + ["split"] * (role == "slices")
+    flags += [name for name in ("group_rows", "split_waves") if entry.get(name)]
     options = [f"--schedule={entry['schedule']}"]
     options += [f"--{option}={entry[key]}" for option, key in (("waves", "waves"), ("kv-tile", "kv_tile")) if entry[key]]
-    return (f"attn.forward @kernel element_type({types(dtype)}) head_dim({dim}) head_dim_v({dim_v}) mask({mask}) {lse} {split} "
+    options += ["--scalars-in-lanes"] * entry.get("scalars_in_lanes", False)
+    return (f"attn.forward @kernel element_type({types(dtype)}) head_dim({dim}) head_dim_v({dim_v}) mask({mask}) {' '.join(flags)} "
             f"block_order({entry['block_order']})\n"), options
 
 
