@@ -91,7 +91,7 @@ TEST(Jit, TextWithoutBindingsCompilesWithoutManifest) {
 
 TEST(Jit, ErrorsCarryTheDiagnostics) {
   jit::Jit compiler{jit::CacheSettings{}};
-  auto kernel = compiler.compile("attn.forward @k element_type(f32) head_dim(128)\n", "mine.mlir");
+  auto kernel = compiler.compile("attn.forward @k element_type(f64) head_dim(128)\n", "mine.mlir");
   ASSERT_FALSE(kernel.ok());
   EXPECT_THAT(kernel.error().message, testing::StartsWith("mine.mlir:1:1: "));
 }
