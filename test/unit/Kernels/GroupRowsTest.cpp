@@ -170,7 +170,7 @@ static void runOne(uint64_t seed) {
     verifySplitWaves(problem, seed);
   ASSERT_EQ(apart.lse.size(), grouped.lse.size());
   auto isAlibi = [](const Modification &modification) { return modification.name == "alibi"; };
-  if (llvm::any_of(problem.modifications, isAlibi))
+  if (std::ranges::any_of(problem.modifications, isAlibi))
     return expectWithinRounding(apart.lse, grouped.lse);
   // Which rows a wave has changes nothing of what any of them computes.
   EXPECT_EQ(apart.o, grouped.o);
