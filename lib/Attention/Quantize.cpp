@@ -14,7 +14,9 @@ using manifest::Value;
 static constexpr int64_t kPartsOfTensor = 1024, kPartsOfHead = 64;
 /// Rows of a part are whole tiles of that many, but of blocks.
 static constexpr int64_t kTileRows = 64;
-static constexpr int64_t kMaxHeadDim = 1024, kMaxGrid = 65535, kMaxRows = int64_t(1) << 30;
+static constexpr int64_t kMaxHeadDim = 1024, kMaxGrid = 65535, kMaxScales = int64_t(1) << 30;
+/// Waves behind the last part count rows, too: up to four parts more, in 32 bits.
+static constexpr int64_t kMaxRows = int64_t(1) << 28;
 
 static constexpr std::string_view kPer[] = {"tensor", "head", "block", "token", "mx"};
 
@@ -35,8 +37,9 @@ Result<ElementType> attention::parseQuantizedType(std::string_view text) {
 }
 
 int64_t QuantizeProblem::rowsOfPart() const {
+  const int64_t wholeTiles = std::max<int64_t>((seq + kTileRows - 1) / kTileRows, 1) * kTileRows;
   if (per == ScalesPer::Block)
-    return block;
+    return std::min(block, wholeTiles); // a larger one has all rows
   int64_t most = per == ScalesPer::Tensor ? kPartsOfTensor / std::max<int64_t>(saturatingMultiply(batch, heads), 1)
                                           : kPartsOfHead / std::max<int64_t>(headsOfScale, 1);
   most = std::max<int64_t>(most, 1);
@@ -137,7 +140,7 @@ static Status checkExtents(const QuantizeProblem &problem) {
   };
   for (auto [name, value, most] : {std::tuple("batch", problem.batch, kMaxGrid), {"seq", problem.seq, kMaxRows},
                                    {"heads", problem.heads, kMaxGrid / (kMaxHeadDim / kMxBlock)},
-                                   {"head-dim", problem.headDim, kMaxHeadDim}, {"block", problem.block, kMaxRows},
+                                   {"head-dim", problem.headDim, kMaxHeadDim}, {"block", problem.block, kMaxScales},
                                    {"heads-of-scale", problem.headsOfScale, problem.heads}})
     if (value < 1 || value > most)
       return outside(name, value, most);
@@ -149,8 +152,8 @@ static Status checkExtents(const QuantizeProblem &problem) {
     return invalidInput("head-dim is " + std::to_string(problem.headDim) + ", scales per mx want a multiple of " +
                         std::to_string(kMxBlock) + "; pad it with zeros");
   for (const TensorSpec &spec : problem.temporaries())
-    if (spec.elements() > kMaxRows)
-      return invalidInput("scales per " + std::string(toString(problem.per)) + " are more than " + std::to_string(kMaxRows) +
+    if (spec.elements() > kMaxScales)
+      return invalidInput("scales per " + std::string(toString(problem.per)) + " are more than " + std::to_string(kMaxScales) +
                           "; use larger blocks");
   return Status::success();
 }

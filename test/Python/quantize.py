@@ -210,4 +210,6 @@ scales_are_descales()
 if importlib.util.find_spec("torch"):
     torch_tensors()
 check("another chip", numpy.random.default_rng(3).standard_normal((1, 9, 2, 64)).astype("float32"), "i8", "head", arch="gfx942")
+check("a block of more rows than there are", numpy.random.default_rng(4).standard_normal((2, 70, 2, 64)).astype("float32"), "i8", "block",
+      block=10**9)
 refusals()

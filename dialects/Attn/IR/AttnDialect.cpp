@@ -185,7 +185,7 @@ void AttnDialect::initialize() {
       >();
 }
 
-/// What tensors of the forward may be beside bf16 and f16: Q, K and V floats of 8 bits, all of them f32.
+/// Beside bf16 and f16, all tensors of the forward may be f32, and Q, K and V floats of 8 bits.
 static bool isForwardType(ElementType type, bool isOutput) {
   return type == ElementType::F32 || (!isOutput && infoOf(type).isFloat() && infoOf(type).bits == 8);
 }

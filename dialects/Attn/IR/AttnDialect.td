@@ -65,9 +65,9 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     of that.
 
     `element_type` is that of Q, K, V and O; where they differ, it lists them: `element_type(q = bf16, k = f16)`, of which
-    what is left out has Q's. Three mixes exist: Q, K and V are all bf16 or all f16; all are floats of 8 bits, which may
-    differ; or Q is bf16 or f16 and K and V are floats of 8 bits, which are widened to Q's type. O is bf16 or f16. List it
-    where Q is neither. `convert-attn-to-tile` refuses other mixes.
+    what is left out has Q's. There are three kinds. Q, K, V and O have one type: bf16, f16 or f32. Or Q is bf16 or f16,
+    and K and V are floats of 8 bits, which are widened to Q's type. Or Q, K and V are floats of 8 bits, not necessarily
+    the same; then list O, which is bf16 or f16. `convert-attn-to-tile` refuses other mixes.
 
     With `descale` Q, K and V are multiplied by numbers of their own, `q_descale`, `k_descale` and `v_descale` (f32,
     (batch, kv_heads)): what a number of 8 bits counts.
@@ -77,7 +77,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     That is for few queries (decoding); nothing but the order of work is different.
 
     With `split_waves`, which needs `group_rows`, all waves of a workgroup work on one query, each on its part of the keys
-    of every tile. Behind the loop their results are combined through LDS.
+    of every tile. After the loop, they combine their results through LDS.
 
     With `split` the kernel is a producer of split KV (docs/SplitKV.md): the workgroups of one block of
     rows share its keys, and what each computes is written to the workspace, normalised, in f32, with

@@ -411,7 +411,7 @@ LogicalResult ReadTransposedOp::verify() {
     return failure();
   int64_t parts = wavePartOf(getPart()).count, columns = ring.getShape()[1];
   if (parts > 1 && !llvm::isPowerOf2_64(columns))
-    return emitOpError() << "reads one of " << parts << " parts of the columns of " << ring
+    return emitOpError() << "reads one of " << parts << " parts of " << ring
                          << ", expected a power of two of columns; read all of them";
   bool partOfColumns = frag.getWidth() * parts == columns && frag.getDepth() == ring.getShape()[0];
   bool partOfRows = frag.getWidth() == columns && frag.getDepth() * parts == ring.getShape()[0];

@@ -53,7 +53,7 @@ static LogicalResult verifyTypes(attn::ForwardOp op, const ArchInfo &arch) {
     return op.emitOpError() << "'" << op.getSymName() << "' has 'q' of " << q << " and '" << name << "' of " << type;
   };
   for (auto [name, type] : {std::pair(StringRef("k"), k), std::pair(StringRef("v"), v)})
-    if (type != q && !isSmall(type))
+    if (type != q && (!isSmall(type) || q.isF32()))
       return refuse(name, type) << ", which no kernel mixes; give both one type";
   if (isSmall(k) != isSmall(v))
     return op.emitOpError() << "'" << op.getSymName() << "' has 'k' of " << k << " and 'v' of " << v
@@ -161,9 +161,15 @@ static LogicalResult verifyBlocks(attn::BackwardOp op, TileShape shape) {
   return success();
 }
 
-/// Each wave's part of a tile is whole blocks of keys.
+/// Each wave's part of a tile is whole blocks of keys; of V it is read from tiles with a power of two of columns.
 static LogicalResult verifyWaves(attn::ForwardOp op, TileShape shape) {
-  if (!op.getSplitWaves() || (llvm::isPowerOf2_64(shape.waves) && shape.kvTile % (shape.waves * kMinKeys) == 0))
+  if (!op.getSplitWaves())
+    return success();
+  const int64_t columns = llvm::alignTo(op.getValueHeadDim(), kHeadBlock);
+  if (!llvm::isPowerOf2_64(columns))
+    return op.emitOpError() << "'" << op.getSymName() << "' has split_waves, and tiles of V of " << columns
+                            << " columns, expected a power of two; leave split_waves out";
+  if (llvm::isPowerOf2_64(shape.waves) && shape.kvTile % (shape.waves * kMinKeys) == 0)
     return success();
   return op.emitOpError() << "'" << op.getSymName() << "' has split_waves, and " << shape.waves << " waves for tiles of "
                           << shape.kvTile << " keys, expected " << kMinKeys << " keys or more for each wave of a power of two";

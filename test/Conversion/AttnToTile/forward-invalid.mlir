@@ -67,3 +67,17 @@ tile.schedule @s {
 }
 // expected-error @below {{'too_few_keys' has split_waves, and 4 waves for tiles of 64 keys, expected 32 keys or more for each wave of a power of two}}
 attn.forward @too_few_keys element_type(bf16) head_dim(128) group_rows split_waves waves(4) kv_tile(64) schedule(@s)
+
+// -----
+
+tile.schedule @s {
+  tile.cluster memory { fetch_k(0) fetch_v(0) }
+  tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
+}
+// expected-error @below {{'three_panels' has split_waves, and tiles of V of 96 columns, expected a power of two; leave split_waves out}}
+attn.forward @three_panels element_type(bf16) head_dim(72) group_rows split_waves waves(4) kv_tile(128) schedule(@s)
+
+// -----
+
+// expected-error @below {{'wide' has 'q' of 'f32' and 'k' of 'f8E4M3FN', which no kernel mixes; give both one type}}
+attn.forward @wide element_type(q = f32, k = f8E4M3FN, v = f8E4M3FN) head_dim(128) schedule(@s)

@@ -390,7 +390,7 @@ tile.kernel @part_of_columns(%t: i32) target("gfx950") waves(4) {
 tile.kernel @part_of_odd_columns(%t: i32) target("gfx950") waves(2) {
   %i, %j = tile.wave_grid rows(2) columns(1)
   %ring = tile.ring named("x") : !tile.ring<64x192xbf16>
-  // expected-error @below {{reads one of 2 parts of the columns of '!tile.ring<64x192xbf16>', expected a power of two of columns; read all of them}}
+  // expected-error @below {{reads one of 2 parts of '!tile.ring<64x192xbf16>', expected a power of two of columns; read all of them}}
   %x = tile.read_transposed %ring[%t] part(%i) : <64x192xbf16> -> <96x64xbf16, lhs_acc>
 }
 

@@ -74,7 +74,7 @@ TEST(Quantize, WhatCannotBeIsRefusedByName) {
     return status.ok() ? "" : status.error().message;
   };
   EXPECT_EQ(refusal([](QuantizeProblem &) {}), "");
-  EXPECT_THAT(refusal([](QuantizeProblem &p) { p.seq = 0; }), HasSubstr("seq is 0, it must be from 1 to 1073741824"));
+  EXPECT_THAT(refusal([](QuantizeProblem &p) { p.seq = 0; }), HasSubstr("seq is 0, it must be from 1 to 268435456"));
   EXPECT_THAT(refusal([](QuantizeProblem &p) { p.headDim = 1025; }), HasSubstr("head-dim is 1025, it must be from 1 to 1024"));
   EXPECT_THAT(refusal([](QuantizeProblem &p) { p.headsOfScale = 2; }),
               HasSubstr("heads-of-scale is 2 with scales per head of 3 heads; it divides the heads"));
