@@ -160,10 +160,10 @@ def budget(build, entry, chip):
 
 
 def budget_jobs():
-    """The arguments of `budget` for the kernels that compute whole problems of one head."""
+    """The arguments of `budget` for the kernels that compute whole problems of one head in bf16."""
     registry = json.loads((ROOT / "kernels" / "registry.json").read_text())
     return [(entry, chip) for entry in registry["kernels"] for chip in entry["arch"]
-            if entry.get("role", "whole") == "whole" and not entry.get("group_rows")]
+            if entry.get("role", "whole") == "whole" and not entry.get("group_rows") and "bf16" in entry["dtypes"]]
 
 
 def reason(diagnostic):
