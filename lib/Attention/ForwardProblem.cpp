@@ -36,13 +36,23 @@ static constexpr ForwardFlag kFlags[] = {
 
 std::span<const ForwardFlag> attention::forwardFlags() { return kFlags; }
 
+/// "_rows64_keys128_channels", with other words in front of each.
+static std::string describeBlocks(const DescaleBlocks &blocks, const std::string &in) {
+  std::string text;
+  if (blocks.rows != 0)
+    text += in + "rows" + std::to_string(blocks.rows);
+  if (blocks.keys != 0)
+    text += in + "keys" + std::to_string(blocks.keys);
+  return blocks.channels ? text + in + "channels" : text;
+}
+
 std::string ForwardSemantics::kernelSuffix() const {
   std::string text = "d" + std::to_string(headDim);
   if (headDimV != headDim)
     text += "x" + std::to_string(headDimV);
   text += "_" + optionName(dtype) + "_" + std::string(visibility.name());
   if (descale)
-    text += "_descale";
+    text += "_descale" + describeBlocks(descaleBlocks, "_");
   if (sink)
     text += "_sink";
   for (const SequenceList &list : sequenceLists())
@@ -115,6 +125,42 @@ int64_t Dropout::threshold() const {
 
 double ForwardProblem::effectiveScale() const {
   return scale.value_or(1.0 / std::sqrt(static_cast<double>(headDim)));
+}
+
+static void addDescales(const ForwardProblem &problem, std::vector<TensorSpec> &list) {
+  const DescaleBlocks &blocks = problem.descaleBlocks;
+  auto add = [&](const std::string &name, int64_t heads, int64_t count) {
+    TensorSpec numbers{name, TensorRole::Input, ElementType::F32, count == 0 ? heads : count,
+                       {{"batch", name + "_stride_b", problem.batch, saturatingMultiply(heads, std::max<int64_t>(count, 1))}}, true,
+                       /*strided=*/false};
+    if (count != 0)
+      numbers.dimensions.push_back({"head", name + "_stride_h", heads, count});
+    list.push_back(std::move(numbers));
+  };
+  auto blocksOf = [](int64_t rows, int64_t size) { return size == 0 ? 0 : (rows + size - 1) / size; };
+  add("q_descale", blocks.rows != 0 ? problem.heads : problem.kvHeads, blocksOf(problem.seqQ, blocks.rows));
+  add("k_descale", problem.kvHeads, blocksOf(problem.seqKv, blocks.keys));
+  add("v_descale", problem.kvHeads, blocks.channels ? problem.headDimV : 0);
+}
+
+static Status checkDescales(const ForwardProblem &problem) {
+  constexpr int64_t unit = 32;
+  const DescaleBlocks &blocks = problem.descaleBlocks;
+  if (!blocks.any())
+    return Status::success();
+  if (!problem.descale)
+    return invalidInput("descale-rows, descale-keys and descale-channels say whose numbers descales are, and there are none; "
+                        "give such (descale)");
+  for (auto [name, size] : {std::pair("descale-rows", blocks.rows), std::pair("descale-keys", blocks.keys)})
+    if (size < 0 || size % unit != 0 || size > kMaxExtent)
+      return unsupported(std::string(name) + " is " + std::to_string(size) + ", which no kernel takes; use a multiple of " +
+                         std::to_string(unit) + ", or 0 for one number a KV head");
+  if (problem.update.appends && !problem.update.asStored && (blocks.keys != 0 || blocks.channels))
+    return unsupported("new keys are divided by one number a KV head; quantise them and append them as they are stored "
+                       "(append-as-stored), or give k_descale and v_descale a number a KV head");
+  if (problem.work.any() && blocks.rows != 0)
+    return unsupported("a list of work has rows of several heads, and descale-rows is of one; leave one of them out");
+  return Status::success();
 }
 
 /// The strides of a dense tensor of `sequence` rows for each of `heads`.
@@ -213,9 +259,7 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
       keys("k", headDim), keys("v", headDimV),
       tensor("o", TensorRole::Output, lists.packedQ, rowsQ, heads, headDimV), std::move(lse)};
   if (descale)
-    for (std::string name : {"q_descale", "k_descale", "v_descale"})
-      list.push_back({name, TensorRole::Input, ElementType::F32, kvHeads, {{"batch", name + "_stride_b", batch, kvHeads}}, true,
-                      /*strided=*/false});
+    addDescales(*this, list);
   if (sink)
     list.push_back({"sink", TensorRole::Input, ElementType::F32, heads, {}, true, /*strided=*/false});
   for (const SequenceList &entry : sequenceLists())
@@ -323,7 +367,7 @@ std::string ForwardProblem::describe() const {
     if (this->*flag.value)
       text += " " + std::string(flag.name);
   if (descale)
-    text += " descale";
+    text += " descale" + describeBlocks(descaleBlocks, "-");
   if (sink)
     text += " sink";
   if (dropout)
@@ -412,6 +456,8 @@ Status attention::validate(const ForwardProblem &problem) {
   if (Status status = checkPages(problem); !status.ok())
     return status;
   if (Status status = checkUpdate(problem); !status.ok())
+    return status;
+  if (Status status = checkDescales(problem); !status.ok())
     return status;
   if (Status status = checkLists(problem); !status.ok())
     return status;

@@ -119,6 +119,10 @@ private:
       repairable = false;
       fail("block lists", "there", "none, since its rows are heads");
     }
+    if (problem.descaleBlocks.rows != 0) {
+      repairable = false;
+      fail("descale-rows", std::to_string(problem.descaleBlocks.rows), "0, since its rows are heads");
+    }
     if (entry.tuning.splitWaves && problem.semantics().lists.vectorPages) {
       repairable = false;
       fail("page-layout", "vectorised", "nhd or hnd, since each of its waves reads a part of a tile");

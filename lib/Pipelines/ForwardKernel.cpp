@@ -49,6 +49,12 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
   text += clauses(semantics) + (split ? " split" : "");
   if (semantics.descale)
     text += " descale";
+  if (semantics.descaleBlocks.rows != 0)
+    text += " descale_rows(" + std::to_string(semantics.descaleBlocks.rows) + ")";
+  if (semantics.descaleBlocks.keys != 0)
+    text += " descale_keys(" + std::to_string(semantics.descaleBlocks.keys) + ")";
+  if (semantics.descaleBlocks.channels)
+    text += " descale_channels";
   if (semantics.sink)
     text += " sink";
   for (const attention::SequenceList &list : attention::sequenceLists())

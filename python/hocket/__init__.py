@@ -20,6 +20,7 @@ from .flex import and_masks, or_masks
 from .kernel import Kernel, Schedule, compile, tune
 from .partial import merge
 from .quantization import quantize
+from .sage import sageattn
 
 __all__ = [
     "BlockMask",
@@ -44,6 +45,7 @@ __all__ = [
     "or_masks",
     "plan_of",
     "quantize",
+    "sageattn",
     "scaled_dot_product_attention",
     "tune",
 ]

@@ -22,6 +22,7 @@ from .kernel import compile as compile
 from .kernel import tune as tune
 from .partial import merge as merge
 from .quantization import quantize as quantize
+from .sage import sageattn as sageattn
 
 __all__: list[str]
 __version__: str

@@ -247,6 +247,7 @@ class Modifications:
         self.texts, self.numbers, self.tensors = [], {}, []
         self.sink = self.blocks = None
         self.descales = []  # (the problem's name, tensor) of Q, K and V, or nothing
+        self.descale_blocks = {}  # whose numbers they are, as the problem says it
 
     def add(self, name, **numbers):
         self.texts.append((name, ""))
@@ -369,6 +370,7 @@ class Call:
         problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
         problem["blocks"], problem["gradients"] = modifications.blocks, list(self.others)
         problem["descale"] = bool(modifications.descales)
+        problem.update(modifications.descale_blocks)
         self.problem, self._beside, self.captured = problem, {**captured, **lists, **updated}, modifications.given()
         self.sink = modifications.sink
         if self._sequences is not None:

@@ -77,6 +77,10 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
 #include "hocket/Attention/ProblemFields.def"
   if (Status status = read(OPT_num_splits, problem.tuning.numSplits, 0); !status.ok())
     return status;
+  if (Status status = read(OPT_descale_rows, problem.descaleBlocks.rows, 0); !status.ok())
+    return status;
+  if (Status status = read(OPT_descale_keys, problem.descaleBlocks.keys, 0); !status.ok())
+    return status;
   if (Status status = readSequences(options, sequenceOptions, problem); !status.ok())
     return status;
   if (Status status = readAppend(options, appendOptions, problem); !status.ok())
@@ -384,6 +388,7 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
     return dtype.error();
   problem.dtype = *dtype;
   problem.descale = options.has(OPT_descale);
+  problem.descaleBlocks.channels = options.has(OPT_descale_channels);
   Result<Layout> layout = parseLayout(options.string(OPT_layout, "bshd"));
   if (!layout.ok())
     return layout.error();

@@ -256,8 +256,22 @@ LogicalResult WorkListOp::verify() {
   return emitOpError("has a window, whose tiles are not counted; write mask(none) or mask(causal)");
 }
 
+/// Blocks of rows and keys are whole accumulator blocks; rows of a wave that are heads have no block of rows in common.
+static LogicalResult verifyDescales(ForwardOp op) {
+  constexpr int64_t unit = 32;
+  for (auto [name, size] : {std::pair("descale_rows", op.getDescaleRows()), std::pair("descale_keys", op.getDescaleKeys())})
+    if (size && (static_cast<int64_t>(*size) < 1 || *size % unit != 0))
+      return op.emitOpError() << "has " << name << "(" << static_cast<int64_t>(*size) << "), expected a multiple of " << unit;
+  if ((op.getDescaleRows() || op.getDescaleKeys() || op.getDescaleChannels()) && !op.getDescale())
+    return op.emitOpError("says whose numbers descales are, but has none; write descale, too");
+  if (op.getDescaleRows() && (op.getGroupRows() || op.getWorkList()))
+    return op.emitOpError() << "has descale_rows, of rows of one head, and " << (op.getGroupRows() ? "group_rows" : "work_list")
+                            << ", with rows of several; leave one of them out";
+  return success();
+}
+
 LogicalResult ForwardOp::verify() {
-  if (failed(verifyTensorTypes(*this)))
+  if (failed(verifyTensorTypes(*this)) || failed(verifyDescales(*this)))
     return failure();
   constexpr int64_t mostRows = 1 << 16, vectorBytes = 16;
   if (getWorkList() && (getGroupRows() || getKeyBlock()))

@@ -71,7 +71,10 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     `convert-attn-to-tile` refuses other mixes.
 
     With `descale` Q, K and V are multiplied by numbers of their own, `q_descale`, `k_descale` and `v_descale` (f32,
-    (batch, kv_heads)): what a number of 8 bits counts.
+    (batch, kv_heads)): what a number of 8 bits counts. With `descale_rows(n)` `q_descale` has a number for each n rows of a
+    head, (batch, heads, ceil(seq_q / n)), with `descale_keys(n)` `k_descale` for each n keys, (batch, kv_heads,
+    ceil(seq_kv / n)): n is a multiple of 32. With `descale_channels` `v_descale` has one for each element of a head,
+    (batch, kv_heads, head_dim_v). Rows and keys are those of a sequence.
 
     With `group_rows` the query heads of a KV head share a wave's rows: each wave works on one query, and the heads
     of its group, 32 of them at most, are its rows; keys are fetched once for the group and not once for each head.
@@ -157,7 +160,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       OptionalAttr<I64Attr>:$workgroups,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
-      UnitAttr:$descale, UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
+      UnitAttr:$descale, OptionalAttr<I64Attr>:$descale_rows, OptionalAttr<I64Attr>:$descale_keys,
+      UnitAttr:$descale_channels, UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
       UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists,
       UnitAttr:$far_pages, UnitAttr:$vector_pages, UnitAttr:$dropout, UnitAttr:$group_rows, UnitAttr:$split_waves,
       UnitAttr:$work_list,
@@ -168,7 +172,9 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     $sym_name `element_type` `(` custom<ElementTypes>($element_type, $tensor_types) `)` `head_dim` `(` $head_dim `)`
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)` | `lse` $lse
       | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)` | `workgroups` `(` $workgroups `)`
-      | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `descale` $descale | `sink` $sink | `dropout` $dropout
+      | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `descale` $descale
+      | `descale_rows` `(` $descale_rows `)` | `descale_keys` `(` $descale_keys `)` | `descale_channels` $descale_channels
+      | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists
       | `far_pages` $far_pages

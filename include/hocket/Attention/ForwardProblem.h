@@ -92,6 +92,15 @@ struct CacheUpdate {
   bool operator==(const CacheUpdate &) const = default;
 };
 
+/// Whose numbers descales are, where that is not a KV head: 0 and false are that. `rows` and `keys` are multiples of 32.
+struct DescaleBlocks {
+  int64_t rows = 0;      ///< "q_descale" is f32 [batch, heads, ceil(seqQ / rows)]
+  int64_t keys = 0;      ///< "k_descale" is f32 [batch, kvHeads, ceil(seqKv / keys)]
+  bool channels = false; ///< "v_descale" is f32 [batch, kvHeads, headDimV]
+  bool any() const { return rows != 0 || keys != 0 || channels; }
+  bool operator==(const DescaleBlocks &) const = default;
+};
+
 /// What is computed, whatever the sizes.
 struct ForwardSemantics {
   HeadTypes dtype; ///< of Q, K, V and O
@@ -101,6 +110,7 @@ struct ForwardSemantics {
   bool wantLse = false;
   /// What a number of Q, K and V counts is said by "q_descale", "k_descale" and "v_descale" (f32 [batch, kvHeads]).
   bool descale = false;
+  DescaleBlocks descaleBlocks;
   /// A number for each head ("sink", f32 [heads]) is one more score of each of its rows, without a value.
   bool sink = false;
   /// Weights are dropped at random before they meet V; LSE is that of all weights (`Dropout`).

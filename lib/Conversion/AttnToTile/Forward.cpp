@@ -38,7 +38,7 @@ public:
         source(KeySource::create(op, loop, sequences)), visit(KeyVisit::create(op, schedule, loop, scores, *source)),
         output(Output::create(op)), softmax({loop.beside(loop.waveKeys(), kWaveRows, loop.element.weights(), loop.element.v, FragLayout::RhsAcc),
                  static_cast<bool>(op.getLse()), loop.element.areIntegers(), scores.areScaled()}),
-        descales(op.getDescale()) {}
+        descales(op, loop) {}
 
   FailureOr<tile::KernelOp> build();
 
@@ -152,8 +152,8 @@ Value ForwardLoop::prepare(WorkPartition &work) {
   Value kvHead = work.kvHead(builder, q, source->k);
   visit->find(work, q);
   source->makeRings(work.batch, kvHead);
-  descales.find(builder, work.batch, kvHead);
-  Value scale = descales.ofScores(builder, frame.argument("scale"));
+  descales.find(work, kvHead);
+  Value scale = descales.ofScores(frame.argument("scale"));
   scores.setScale(scale);
   query = softmax.prepareQuery(builder, scale, [&] {
     Type operand = loop.beside(source->depth, kWaveRows, loop.element.q, loop.element.k, FragLayout::Rhs);
@@ -193,7 +193,10 @@ SmallVector<Value> ForwardLoop::iterate(Value t, Value sum, ValueRange state, Va
   scores.loadStep(tiles, t);
   Value start = scores.startStep(tiles, t);
   Value raw = step("qk", [&] { return tile::MmaOp::create(builder, keyTile, query, start); });
-  Value masked = step("mask", [&] { return scores.modify(tiles, softmax.scoresOf(builder, raw), t); });
+  SmallVector<Value> factors;
+  if (descales.areOfKeys())
+    factors = llvm::to_vector_of<Value>(builder.step("scale", [&] { return descales.ofTile(scores.firstKey(tiles, t)); }));
+  Value masked = step("mask", [&] { return scores.modify(tiles, softmax.scoresOf(builder, raw, factors), t); });
   Softmax::Settled settled = softmax.settleStep(builder, masked, state);
   auto drop = [&](Value weights, int64_t firstKey) { return scores.drop(tiles, weights, t, firstKey); };
   Softmax::Weights weights = softmax.weightSteps(builder, settled, scores.drops() ? Softmax::Drop(drop) : Softmax::Drop());
@@ -246,7 +249,7 @@ void ForwardLoop::finish(tile::ForTilesOp tiles, WorkPartition work) {
   }
   // Of all weights; LSE is theirs, too.
   Value means = tile::NormalizeOp::create(builder, computed, scores.kept(sum));
-  Value rows = descales.ofOutput(builder, means);
+  Value rows = descales.ofOutput(means);
   output->store(builder, work, rows, [&] { return softmax.logSumExp(builder, state, sum, ofSink); });
   source->leave(tiles.getResults().take_back(aheadCount));
   tile::ReturnOp::create(builder);

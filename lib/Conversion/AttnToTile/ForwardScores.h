@@ -15,14 +15,17 @@ class ForwardScores {
 public:
   ForwardScores(attn::ForwardOp op, const LoopContext &loop, bool ownLengths);
 
-  /// Whether all that modifications do is adding to scores, which are sums of floats: products begin with that.
+  /// Whether all that modifications do is adding to scores, and these are sums of floats that nothing multiplies: products
+  /// begin with that.
   static bool beginsProducts(attn::ForwardOp op);
   /// Whether modifications leave scores in log2 units.
   bool areScaled() { return op.getScoreMods().has_value() && !beginsProducts(op); }
   /// Has `softmax` do what the last modification ends with, in place of the modification. After `prepare`.
   void moveTailTo(Softmax &softmax);
   /// Whether there is more than `mask`, so that positions count.
-  bool areModified() { return op.getDropout() || op.getKeyBlock() || !mods.empty() || masks.any(); }
+  bool areModified() {
+    return op.getDropout() || op.getKeyBlock() || op.getDescaleKeys() || !mods.empty() || masks.any();
+  }
   /// Whether later rows see more keys, as far as is known, so that their workgroups have more to do.
   bool laterRowsSeeMore() const { return masks.range.laterRowsSeeMore() || masks.any(); }
 
@@ -50,6 +53,8 @@ public:
   void loadStep(const TileVisit &visit, mlir::Value t);
   /// What the product begins with, in a step of its own, if there is any.
   mlir::Value startStep(const TileVisit &visit, mlir::Value t);
+  /// The first key of the wave's scores.
+  mlir::Value firstKey(const TileVisit &visit, mlir::Value t) { return placeOf(visit.number(loop.builder, t)).key; }
   /// The scores modified, and masked last.
   mlir::Value modify(const TileVisit &visit, mlir::Value raw, mlir::Value t);
   /// The weights of keys from number `firstKey` of the tile on that meet V.

@@ -113,16 +113,45 @@ Value Softmax::noScores(ExpansionBuilder &builder) const {
   return builder.fill(builder.frag(options.weights.getRows(), kWaveRows, element, FragLayout::Acc), none);
 }
 
-Value Softmax::scoresOf(ExpansionBuilder &builder, Value products) const {
-  if (!options.integers)
-    return products;
-  Type scores = builder.frag(options.weights.getRows(), kWaveRows, builder.getF32Type(), FragLayout::Acc);
-  Value origin = arith::MulFOp::create(builder, sign, builder.constant(-kSumOrigin));
-  Value inputs[] = {products, sign, origin};
+/// `factor` with two bits less, so that its product with `kSumOrigin`, which has two, is exact.
+static Value shortened(ExpansionBuilder &builder, Value factor) {
+  Value bits = arith::BitcastOp::create(builder, builder.getI32Type(), factor);
+  Value half = arith::AddIOp::create(builder, bits, builder.constant(int64_t(2)));
+  Value kept = arith::AndIOp::create(builder, half, builder.constant(int64_t(~3)));
+  return arith::BitcastOp::create(builder, builder.getF32Type(), kept);
+}
+
+/// Of some of a tile's keys; without a `factor` it is 1.
+Value Softmax::scoresOfPart(ExpansionBuilder &builder, Value products, Value factor) const {
+  int64_t keys = cast<tile::FragType>(products.getType()).getRows();
+  Type scores = builder.frag(keys, kWaveRows, builder.getF32Type(), FragLayout::Acc);
+  if (!options.integers) {
+    Value inputs[] = {products, factor};
+    return builder.map(scores, inputs, [&](ValueRange e) -> Value { return arith::MulFOp::create(builder, e[0], e[1]); });
+  }
+  Value ofSums = factor ? shortened(builder, arith::MulFOp::create(builder, sign, factor)) : sign;
+  Value origin = arith::MulFOp::create(builder, ofSums, builder.constant(-kSumOrigin));
+  Value inputs[] = {products, ofSums, origin};
   return builder.map(scores, inputs, [&](ValueRange e) -> Value {
     Value sum = arith::BitcastOp::create(builder, builder.getF32Type(), e[0]);
     return math::FmaOp::create(builder, sum, e[1], e[2]);
   });
+}
+
+Value Softmax::scoresOf(ExpansionBuilder &builder, Value products, ValueRange factors) const {
+  if (factors.empty())
+    return options.integers ? scoresOfPart(builder, products, Value()) : products;
+  if (factors.size() == 1)
+    return scoresOfPart(builder, products, factors.front());
+  const int64_t keys = options.weights.getRows(), ofPart = keys / static_cast<int64_t>(factors.size());
+  Type element = cast<tile::FragType>(products.getType()).getElementType();
+  SmallVector<Value> parts;
+  for (auto [number, factor] : llvm::enumerate(factors)) {
+    Type type = builder.frag(ofPart, kWaveRows, element, FragLayout::Acc);
+    Value part = tile::SliceOp::create(builder, type, products, static_cast<int64_t>(number) * ofPart);
+    parts.push_back(scoresOfPart(builder, part, factor));
+  }
+  return tile::ConcatOp::create(builder, builder.frag(keys, kWaveRows, builder.getF32Type(), FragLayout::Acc), parts);
 }
 
 SmallVector<Value> Softmax::initialState(ExpansionBuilder &builder, Value zero) const {

@@ -41,8 +41,9 @@ public:
   mlir::Value perScale(ExpansionBuilder &builder) const;
   /// What the products of each tile start from; emitted in front of the loop.
   mlir::Value noScores(ExpansionBuilder &builder) const;
-  /// The scores that a tile's products are, in f32: exact, and with the sign of the user's scale.
-  mlir::Value scoresOf(ExpansionBuilder &builder, mlir::Value products) const;
+  /// The scores that a tile's products are, in f32: of integers exact, and with the sign of the user's scale. `factors`, if
+  /// there are any, are of equal parts of its keys.
+  mlir::Value scoresOf(ExpansionBuilder &builder, mlir::Value products, mlir::ValueRange factors) const;
   /// The state that the loop carries, before the first tile: reference, bound and the sums. `zero`
   /// is a number 0 for each row.
   llvm::SmallVector<mlir::Value> initialState(ExpansionBuilder &builder, mlir::Value zero) const;
@@ -68,6 +69,7 @@ private:
                                        int64_t firstRow, int64_t rows, mlir::Value reference,
                                        mlir::ValueRange sumsBefore, Drop drop) const;
 
+  mlir::Value scoresOfPart(ExpansionBuilder &builder, mlir::Value products, mlir::Value factor) const;
   mlir::Type packed(ExpansionBuilder &builder, int64_t keys) const;
   /// How far a row's scores may grow past its reference before it moves, and how far below its first largest score that
   /// begins, in log2 units.

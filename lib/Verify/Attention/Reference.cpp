@@ -60,6 +60,9 @@ public:
 
 private:
   void loadQueries(const RowBlock &block);
+  void findDescales();
+  double descaleOf(int64_t row, int64_t key) const;
+  double ofValue(int64_t d) const;
   void loadKeys(int64_t kvRow, int64_t count);
   void softmax(const RowBlock &block, int64_t key, int64_t count);
   void softmaxRow(int64_t r, int64_t row, int64_t key, int64_t count);
@@ -80,7 +83,8 @@ private:
   ForwardReference &result;
   const int64_t dim, dimV, paddedV;
   int64_t batch = 0, head = 0;
-  double scale = 1, ofValues = 1; ///< what products are multiplied by, and sums of values
+  double scale = 1; ///< what products are multiplied by
+  std::span<const double> ofRows, ofKeys, ofValues; ///< the descales of the head; none: 1
   Lengths lengths; ///< of the sequence
   std::vector<double> q, keys, values, scores, sums, maxima, totals, row;
   std::optional<DropoutBytes> bytes; ///< of the head, if some weights are dropped
@@ -130,7 +134,7 @@ double BlockWorker::scoreOf(double product, int64_t row, int64_t key) const {
   BlockKind kind = kindOf(row, key);
   if (kind == BlockKind::Hidden)
     return negativeInfinity;
-  double score = product * scale;
+  double score = product * scale * descaleOf(row, key);
   if (!rules)
     return score;
   ScorePosition position{batch, head, row, key};
@@ -189,9 +193,36 @@ void BlockWorker::store(const RowBlock &block) {
     double *to = result.o.data() + (block.first + r) * dimV;
     bool empty = totals[r] == 0;
     for (int64_t d = 0; d != dimV; ++d)
-      to[d] = empty ? 0 : ofValues * sums[r * paddedV + d] / totals[r];
+      to[d] = empty ? 0 : ofValue(d) * sums[r * paddedV + d] / totals[r];
     result.lse[block.first + r] = empty ? negativeInfinity : maxima[r] + std::log(totals[r]);
   }
+}
+
+/// Those of a KV head are part of the scale.
+void BlockWorker::findDescales() {
+  const DescaleBlocks &blocks = problem.descaleBlocks;
+  int64_t kvPlace = batch * problem.kvHeads + head / (problem.heads / problem.kvHeads);
+  auto numbers = [&](const char *name, int64_t place, int64_t count) {
+    return std::span(inputs.captured.at(name)).subspan(static_cast<size_t>(place * count), static_cast<size_t>(count));
+  };
+  auto blocksOf = [](int64_t rows, int64_t size) { return size == 0 ? 1 : divideCeil(rows, size); };
+  ofRows = numbers("q_descale", blocks.rows == 0 ? kvPlace : batch * problem.heads + head, blocksOf(problem.seqQ, blocks.rows));
+  ofKeys = numbers("k_descale", kvPlace, blocksOf(problem.seqKv, blocks.keys));
+  ofValues = numbers("v_descale", kvPlace, blocks.channels ? dimV : 1);
+}
+
+/// What the product of query `row` and `key` counts.
+double BlockWorker::descaleOf(int64_t row, int64_t key) const {
+  if (ofRows.empty())
+    return 1;
+  auto of = [](std::span<const double> numbers, int64_t row, int64_t size) {
+    return numbers[static_cast<size_t>(size == 0 ? 0 : row / size)];
+  };
+  return of(ofRows, row, problem.descaleBlocks.rows) * of(ofKeys, key, problem.descaleBlocks.keys);
+}
+
+double BlockWorker::ofValue(int64_t d) const {
+  return ofValues.empty() ? 1 : ofValues[ofValues.size() == 1 ? 0 : static_cast<size_t>(d)];
 }
 
 void BlockWorker::run(const RowBlock &block) {
@@ -201,11 +232,8 @@ void BlockWorker::run(const RowBlock &block) {
   blocks = blockTable.of(batch, head);
   loadQueries(block);
   scale = problem.effectiveScale();
-  if (problem.descale) {
-    auto place = static_cast<size_t>(batch * problem.kvHeads + head / (problem.heads / problem.kvHeads));
-    scale *= inputs.captured.at("q_descale")[place] * inputs.captured.at("k_descale")[place];
-    ofValues = inputs.captured.at("v_descale")[place];
-  }
+  if (problem.descale)
+    findDescales();
   if (problem.dropout) {
     auto state = inputs.captured.find("dropout_state");
     bytes.emplace(problem, state == inputs.captured.end() ? std::span<const double>() : state->second, batch, head);

@@ -46,3 +46,33 @@ attn.forward @keys element_type(q = i8, k = f8E4M3FN, v = f8E4M3FN, o = bf16) he
 
 // expected-error @below {{'values' has 'q' of 'i8' and 'v' of 'f32', which no kernel mixes; give 'v' 8 or 16 bits}}
 attn.forward @values element_type(q = i8, k = i8, v = f32, o = bf16) head_dim(128)
+
+// -----
+
+// A wave's rows have one number, which is part of the scale; each 64 keys have theirs, of which a tile of 128 has two; O has
+// one for each element of its heads.
+// CHECK-LABEL: tile.kernel @blocks(
+// CHECK-SAME: %q_descale: !tile.view<?x?x?xf32> {tile.bind = "q_descale", tile.sizes = ["batch", "heads", "ceildiv(seq_q, 32)"]
+// CHECK-SAME: tile.strides = ["heads * ceildiv(seq_q, 32)", "ceildiv(seq_q, 32)"]}
+// CHECK-SAME: %k_descale: !tile.view<?x?x?xf32> {tile.bind = "k_descale", tile.sizes = ["batch", "kv_heads", "ceildiv(seq_kv, 64)"]
+// CHECK-SAME: %v_descale: !tile.view<?x?x?xf32> {tile.bind = "v_descale", tile.sizes = ["batch", "kv_heads", "head_dim_v"]
+// CHECK: %[[ROWS:.*]] = tile.load %q_descale[%batch, %head, %{{.*}}] : <?x?x?xf32> -> f32
+// CHECK: arith.mulf %scale, %[[ROWS]]
+// CHECK: tile.step @scale -> f32, f32
+// CHECK-COUNT-2: tile.load %k_descale[
+// CHECK: tile.step @mask
+// CHECK: tile.slice %{{.*}} from 0 : <128x32xi32, acc> -> <64x32xi32, acc>
+// CHECK: math.fma
+// CHECK: tile.slice %{{.*}} from 64 : <128x32xi32, acc> -> <64x32xi32, acc>
+// CHECK: math.fma
+// CHECK: tile.load %v_descale[{{.*}}] : <?x?x?xf32> -> !tile.columns<128xf32, acc>
+attn.forward @blocks element_type(q = i8, k = i8, v = f8E4M3FN, o = bf16) head_dim(128) descale descale_rows(32) descale_keys(64) descale_channels
+
+// -----
+
+// Scores of floats are multiplied.
+// CHECK-LABEL: tile.kernel @floats(
+// CHECK: tile.step @mask
+// CHECK: tile.map
+// CHECK-NEXT: arith.mulf
+attn.forward @floats element_type(q = f8E4M3FN, k = f8E4M3FN, v = f8E4M3FN, o = bf16) head_dim(128) descale descale_keys(128)

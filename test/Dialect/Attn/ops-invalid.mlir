@@ -271,3 +271,18 @@ attn.work_list @window mask(window(3, 0))
 
 // expected-error @below {{has appended_keys, which are behind those that key_lengths count; write key_lengths}}
 attn.work_list @appended appended_keys
+
+// -----
+
+// expected-error @below {{has descale_keys(48), expected a multiple of 32}}
+attn.forward @keys element_type(bf16) head_dim(128) descale descale_keys(48)
+
+// -----
+
+// expected-error @below {{says whose numbers descales are, but has none; write descale, too}}
+attn.forward @none element_type(bf16) head_dim(128) descale_channels
+
+// -----
+
+// expected-error @below {{has descale_rows, of rows of one head, and group_rows, with rows of several; leave one of them out}}
+attn.forward @rows element_type(bf16) head_dim(128) descale descale_rows(32) group_rows

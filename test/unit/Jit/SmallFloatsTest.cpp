@@ -74,6 +74,8 @@ static ForwardProblem drawProblem(Draw &draw, std::optional<HeadTypes> types) {
   ForwardProblem problem;
   problem.dtype = types ? *types : drawTypes(draw);
   problem.descale = !types && draw.oneIn(2);
+  if (problem.descale && draw.oneIn(2))
+    problem.descaleBlocks = {draw.of<int64_t>({0, 32, 96, 128}), draw.of<int64_t>({0, 32, 64, 96, 256}), draw.oneIn(2)};
   problem.batch = draw.between(1, 2);
   problem.kvHeads = draw.between(1, 2);
   problem.heads = problem.kvHeads * draw.of<int64_t>({1, 2, 8});
@@ -160,6 +162,29 @@ TEST(SmallIntegers, TypesThatDoNotMixAreRefusedWithTheNearest) {
   HeadTypes types(integer, integer, wide);
   types.o = ElementType::F16;
   EXPECT_THAT(refusal(types), HasSubstr("dtype of o is fp16, which no kernel takes; use i8_v_bf16"));
+}
+
+TEST(SmallIntegers, DescalesThatNoKernelTakesAreRefusedByName) {
+  ForwardProblem problem;
+  problem.dtype = {ElementType::I8, ElementType::I8, ElementType::F8E4M3};
+  problem.descaleBlocks = {128, 64, true};
+  EXPECT_THAT(validate(problem).error().message, HasSubstr("and there are none; give such (descale)"));
+  problem.descale = true;
+  EXPECT_TRUE(validate(problem).ok());
+  EXPECT_EQ(problem.tensor("q_descale").elements(), 1);
+  problem.seqQ = 300, problem.seqKv = 500, problem.heads = 4, problem.kvHeads = 2;
+  EXPECT_EQ(problem.tensor("q_descale").elements(), 4 * 3);
+  EXPECT_EQ(problem.tensor("k_descale").elements(), 2 * 8);
+  EXPECT_EQ(problem.tensor("v_descale").elements(), 2 * 128);
+  problem.descaleBlocks.keys = 16;
+  EXPECT_THAT(validate(problem).error().message, HasSubstr("descale-keys is 16, which no kernel takes; use a multiple of 32"));
+  problem.descaleBlocks.keys = 64;
+  problem.work.list = WorkLists::Given;
+  EXPECT_THAT(validate(problem).error().message, HasSubstr("and descale-rows is of one; leave one of them out"));
+  problem.work = {};
+  problem.lists.usedKv = problem.update.appends = true;
+  problem.dtype = {ElementType::BF16, ElementType::F8E4M3};
+  EXPECT_THAT(validate(problem).error().message, HasSubstr("new keys are divided by one number a KV head"));
 }
 
 TEST(SmallIntegers, NewKeysAreAppendedAsTheyAreStored) {
