@@ -37,7 +37,7 @@ public:
         frame(op.getContext()), sequences(op), scores(op, loop, sequences.hasOwnLengths()),
         source(KeySource::create(op, loop, sequences)), visit(KeyVisit::create(op, schedule, loop, scores, *source)),
         output(Output::create(op)), softmax({loop.beside(loop.waveKeys(), kWaveRows, loop.element.weights(), loop.element.v, FragLayout::RhsAcc),
-                 static_cast<bool>(op.getLse()), scores.areScaled()}),
+                 static_cast<bool>(op.getLse()), loop.element.areIntegers(), scores.areScaled()}),
         descales(op.getDescale()) {}
 
   FailureOr<tile::KernelOp> build();
@@ -193,7 +193,7 @@ SmallVector<Value> ForwardLoop::iterate(Value t, Value sum, ValueRange state, Va
   scores.loadStep(tiles, t);
   Value start = scores.startStep(tiles, t);
   Value raw = step("qk", [&] { return tile::MmaOp::create(builder, keyTile, query, start); });
-  Value masked = step("mask", [&] { return scores.modify(tiles, raw, t); });
+  Value masked = step("mask", [&] { return scores.modify(tiles, softmax.scoresOf(builder, raw), t); });
   Softmax::Settled settled = softmax.settleStep(builder, masked, state);
   auto drop = [&](Value weights, int64_t firstKey) { return scores.drop(tiles, weights, t, firstKey); };
   Softmax::Weights weights = softmax.weightSteps(builder, settled, scores.drops() ? Softmax::Drop(drop) : Softmax::Drop());

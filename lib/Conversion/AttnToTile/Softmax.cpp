@@ -4,6 +4,9 @@
 #include "LoopContext.h"
 #include "Sink.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -20,12 +23,16 @@ static constexpr float kThreshold = 20.0f, kThresholdFp16 = 14.0f;
 static constexpr float kRoomOfSmall = 4.0f;
 /// The smallest scale used. Keeps (-inf) * scale at -inf when the user's scale is 0.
 static constexpr float kMinScale = 0x1p-100f;
+/// Products of integers begin with the bits of this number, and are then the bits of this and their sum: integers of up
+/// to 2^22, which those of 256 elements of 8 bits stay within.
+static constexpr float kSumOrigin = 0x1.8p23f;
 /// Both halves of a tile are whole accumulator blocks; of a single one, the second is empty.
 static constexpr int64_t kKeyBlock = 32;
 
 Type HeadElements::weights() const {
-  if (bitsOf(q) != 8)
-    return q;
+  Type wide = areIntegers() ? v : q;
+  if (bitsOf(wide) != 8)
+    return wide;
   bool isFnuz = infoOf(*asElementType(v)).specials == Specials::Fnuz;
   return isFnuz ? Type(Float8E4M3FNUZType::get(v.getContext())) : Type(Float8E4M3FNType::get(v.getContext()));
 }
@@ -55,6 +62,7 @@ Value Softmax::prepareQuery(ExpansionBuilder &builder, Value userScale, function
     // References are subtracted as they are: a row's largest score counts as 1 whatever its size, where a scale would
     // round the two differently.
     scale = builder.constant(1.0f);
+    sign = scale;
     return load();
   }
   Value zero = builder.constant(0.0f);
@@ -64,6 +72,11 @@ Value Softmax::prepareQuery(ExpansionBuilder &builder, Value userScale, function
   Value inLog2 =
       arith::MulFOp::create(builder, magnitude, builder.constant(std::numbers::log2e_v<float>));
   scale = arith::MaxNumFOp::create(builder, inLog2, builder.constant(kMinScale));
+  if (options.integers) {
+    // Integers have one more negative number than positive ones.
+    sign = arith::SelectOp::create(builder, negative, builder.constant(-1.0f), builder.constant(1.0f));
+    return load();
+  }
   return tile::NegateOp::create(builder, load(), negative);
 }
 
@@ -95,8 +108,21 @@ Value Softmax::perScale(ExpansionBuilder &builder) const {
 }
 
 Value Softmax::noScores(ExpansionBuilder &builder) const {
-  return builder.fill(
-      builder.frag(options.weights.getRows(), kWaveRows, builder.getF32Type(), FragLayout::Acc), 0.0f);
+  Type element = options.integers ? Type(builder.getI32Type()) : builder.getF32Type();
+  const float none = options.integers ? static_cast<float>(std::bit_cast<int32_t>(kSumOrigin)) : 0.0f;
+  return builder.fill(builder.frag(options.weights.getRows(), kWaveRows, element, FragLayout::Acc), none);
+}
+
+Value Softmax::scoresOf(ExpansionBuilder &builder, Value products) const {
+  if (!options.integers)
+    return products;
+  Type scores = builder.frag(options.weights.getRows(), kWaveRows, builder.getF32Type(), FragLayout::Acc);
+  Value origin = arith::MulFOp::create(builder, sign, builder.constant(-kSumOrigin));
+  Value inputs[] = {products, sign, origin};
+  return builder.map(scores, inputs, [&](ValueRange e) -> Value {
+    Value sum = arith::BitcastOp::create(builder, builder.getF32Type(), e[0]);
+    return math::FmaOp::create(builder, sum, e[1], e[2]);
+  });
 }
 
 SmallVector<Value> Softmax::initialState(ExpansionBuilder &builder, Value zero) const {

@@ -14,6 +14,7 @@ public:
   struct Options {
     tile::FragType weights; ///< those of a tile as they are multiplied with V
     bool exactSum = false; ///< the sum of the weights before rounding is kept too, for LSE
+    bool integers = false; ///< products are sums in i32
     bool isScaled = false; ///< scores come scaled, in log2 units: `kScaledUnit` times what the user's are
   };
   static constexpr float kScaledUnit = std::numbers::log2e_v<float>;
@@ -38,8 +39,10 @@ public:
   void multiplyBy(ExpansionBuilder &builder, mlir::Value factor, mlir::Value addend);
   /// 1 / the size of the user's scale; emitted in front of the loop, behind `prepareQuery`.
   mlir::Value perScale(ExpansionBuilder &builder) const;
-  /// What the scores of each tile start from; emitted in front of the loop.
+  /// What the products of each tile start from; emitted in front of the loop.
   mlir::Value noScores(ExpansionBuilder &builder) const;
+  /// The scores that a tile's products are, in f32: exact, and with the sign of the user's scale.
+  mlir::Value scoresOf(ExpansionBuilder &builder, mlir::Value products) const;
   /// The state that the loop carries, before the first tile: reference, bound and the sums. `zero`
   /// is a number 0 for each row.
   llvm::SmallVector<mlir::Value> initialState(ExpansionBuilder &builder, mlir::Value zero) const;
@@ -74,6 +77,7 @@ private:
 
   Options options;
   mlir::Value scale; ///< of scores, to log2 units; since `prepareQuery`
+  mlir::Value sign;  ///< of the user's scale, by which products of integers are multiplied; since `prepareQuery`
   mlir::Value moved; ///< by how much scores are more than what comes, in log2 units; null: not at all
 };
 
