@@ -488,7 +488,7 @@ def Tile_StoreRowsOp : Tile_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>, Tile_LdsScratchOpInterface]> {
   let summary = "folds the partial results of split KV into rows of O, and of LSE";
   let description = [{
     `partial` is (batch and slice, row, head, element) and `partial_lse` (batch and slice, head, row),
@@ -500,6 +500,9 @@ def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
     A wave's lanes lie along rows, four elements each: `rows` is how many rows so fit into a wave. Loads of eight slices
     are under way at once, or as many as `at_once` says: each takes scalar registers. Where rows of LSE do not lie one
     behind the other, its view is (row, 1), with row `row` for the first.
+
+    With `split_waves` all waves of the workgroup have these rows, and each its part of the slices. What they have folded
+    passes through LDS, where `tile-allocate-lds` finds a place, and is folded in the order of the waves.
 
     ```mlir
     tile.kernel @fold(%partial: !tile.view<?x?x?x64xf32>, %partial_lse: !tile.view<?x?x?xf32>,
@@ -513,10 +516,10 @@ def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins Tile_View:$partial, Tile_View:$partial_lse, I32:$splits, Tile_View:$o,
       Optional<Tile_View>:$lse, I32:$batch, I32:$head, I32:$row, I64Attr:$rows,
-      DefaultValuedAttr<I64Attr, "8">:$at_once);
+      DefaultValuedAttr<I64Attr, "8">:$at_once, UnitAttr:$split_waves, OptionalAttr<I64Attr>:$lds_offset);
   let assemblyFormat = [{
     $partial `,` $partial_lse `splits` `(` $splits `)` `into` $o (`and` $lse^)? `[` $batch `,` $row `,` $head `]`
-    `rows` `(` $rows `)` (`at_once` `(` $at_once^ `)`)? attr-dict `:` type($partial) `,` type($partial_lse) `,` type($o)
+    `rows` `(` $rows `)` (`at_once` `(` $at_once^ `)`)? (`split_waves` $split_waves^)? (`at` `(` $lds_offset^ `)`)? attr-dict `:` type($partial) `,` type($partial_lse) `,` type($o)
     (`,` type($lse)^)?
   }];
   let hasVerifier = 1;
@@ -533,6 +536,9 @@ def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
     int64_t getLanesOfRow() { return lanesOfRow(getColumns()); }
     /// Elements of a row.
     int64_t getColumns() { return getO().getType().getShape()[3]; }
+    /// Numbers of 4 bytes that a lane of each wave hands to the others: a reference, a sum, and its elements.
+    static constexpr int64_t kExchanged = kElementsOfLane + 2;
+    int64_t getScratchBytes();
   }];
 }
 

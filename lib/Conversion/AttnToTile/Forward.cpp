@@ -127,7 +127,7 @@ WorkPartition ForwardLoop::place() {
   if (op.getWorkList()) {
     work.placeEntry(builder, frame.argument("work_list"), q, source->k, op.getSplit());
     if (work.isGroup)
-      scores.masks.range.mix(work.isGroup, WorkPartition::queriesOfBlock(loop.shape.waves, /*groupRows=*/true));
+      scores.masks.range.mix(work.isGroup, WorkPartition::queriesOfBlock(loop.shape.waves, /*areHeads=*/true));
   } else if (op.getGroupRows()) {
     work.placeGroups(builder, frame.argument("group_grid"), q, source->k, laterRowsSeeMore);
   } else {
@@ -165,7 +165,7 @@ Value ForwardLoop::prepare(WorkPartition &work) {
   return visit->count(work, q);
 }
 
-/// Of the `count` tiles that are visited those that the wave sees. A group of few queries has rows for some of the waves;
+/// Of the `count` tiles that are visited those that the wave sees. Few queries of a group are rows of some of the waves;
 /// the others bring tiles, and compute nothing.
 SmallVector<Value> ForwardLoop::seenTiles(const WorkPartition &work, Value count) {
   SmallVector<Value> seen = visit->seen();
