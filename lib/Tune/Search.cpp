@@ -537,7 +537,7 @@ Result<Found> Search::run() {
   if (Status status = readDemands(*algorithm); !status.ok())
     return status.error();
   shapes = {options.waves, options.kvTiles, options.workgroups, interleaveOf(algorithm->start), algorithm->start.workgroups,
-            algorithm->start.masksApart, static_cast<int>(algorithm->demand.simds)};
+            algorithm->start.masksApart, algorithm->start.polynomials, static_cast<int>(algorithm->demand.simds)};
   graph = std::move(algorithm->graph);
   Candidate first = Candidate::fromTable(algorithm->start, graph);
   seen.insert(keyOf(first));
