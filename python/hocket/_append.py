@@ -63,7 +63,8 @@ class Appended:
                                f"the caches have them, or none")
         return views, are_stored[0]
 
-    def _read_angles(self, first, stream):
+    def _read_angles(self, first, stream, more):
+        """Of the positions of the cache's rows, and of as many `more`, which queries may be at: NaN where the caller gives none."""
         views = {}
         for name, tensor in zip(("rotary_cos", "rotary_sin"), self._angles):
             view = views[name] = self._view(tensor, name, first, stream)
@@ -77,12 +78,17 @@ class Appended:
             if view.shape[0] < self._rows:
                 raise InvalidInput(f"argument '{name}' has {view.shape[0]} positions, the cache has {self._rows} rows; "
                                    f"give more")
+        missing = self._rows + more - views["rotary_cos"].shape[0] if views else 0
+        if missing > 0 and all(_tensors.can_pad(tensor) for tensor in self._angles):
+            views = {name: self._view(_tensors.with_nan_rows(tensor, missing), name, first, stream)
+                     for name, tensor in zip(views, self._angles)}
         return views
 
     def __call__(self, first, stream):
         views, are_stored = self._read_rows(first, stream)
         rows, rotary = self._most or views["k_new"].shape[1], ("none", 0, 1)
-        angles = self._read_angles(first, stream)
+        # Queries have positions from the first new key's on, and may be more than new keys.
+        angles = self._read_angles(first, stream, 0 if self._most else max(first.shape[1] - rows, 0)) if self._angles else {}
         if angles:
             positions, half = angles["rotary_cos"].shape
             rotary = ("interleaved" if self._interleaved else "half", 2 * half, positions)

@@ -325,8 +325,8 @@ class Refusals(Case):
             self.refused(InvalidInput, "argument 'rng_state'", flash_attn_func, q, k, v, 0.1, rng_state=wrong)
         self.refused(InvalidInput, "argument 'sink' has the shape (3,), wanted (4,)", flash_attn_func, q, k, v,
                      sink=numpy.zeros(3, numpy.float32))
-        self.refused(InvalidInput, "argument 'sink' has elements of float64", flash_attn_func, q, k, v,
-                     sink=numpy.zeros(4))
+        self.refused(InvalidInput, "argument 'sink' has elements of int64", flash_attn_func, q, k, v,
+                     sink=numpy.zeros(4, int))
         self.refused(InvalidInput, "say enable_gqa=True", scaled_dot_product_attention, swap(q), swap(k), swap(v))
         self.refused(Unsupported, "head-dim is 1024", flash_attn_func, *tensors(dim=1020))
 

@@ -235,6 +235,8 @@ LogicalResult CombineOp::verify() {
                          << "), a positive number is needed";
   if ((getPackedQueries() || getQueryLengths()) && !getWorkList())
     return emitOpError("has queries of lengths of their own, whose slices a work_list has; write that, too");
+  if (getSplitWaves() && getWorkList())
+    return emitOpError("has split_waves and work_list, of whose entries each wave has rows of its own; leave one of them out");
   return success();
 }
 

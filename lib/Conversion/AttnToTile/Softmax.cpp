@@ -162,25 +162,41 @@ SmallVector<Value> Softmax::initialState(ExpansionBuilder &builder, Value zero) 
   return state;
 }
 
-Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, ValueRange state) const {
+Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, ValueRange state, Drop drop) const {
+  const bool apart = sumsWithProduct(drop);
   ValueRange values = builder.step("settle", [&]() -> SmallVector<Value> {
-    Value max = tile::RowMaxOp::create(builder, builder.rows(), scores);
+    // Products that take long end one after the other.
+    Value max = tile::RowMaxOp::create(builder, builder.rows(), scores, /*chained=*/exponentsApart());
     auto settle = tile::SettleOp::create(builder, max, state[0], state[1], scale,
                                          builder.getF32FloatAttr(threshold()), builder.getF32FloatAttr(raised()));
     SmallVector<Value> results = {settle.getNewReference(), settle.getNewBound(), settle.getFactor(),
                                   settle.getMoved()};
-    ValueRange sums = state.drop_front(2);
-    auto rescaled = tile::RescaleOp::create(builder, sums.getTypes(), sums, settle.getFactor(),
-                                            settle.getMoved());
-    llvm::append_range(results, rescaled.getResults());
+    ValueRange sums = state.drop_front(apart ? 3 : 2);
+    if (!sums.empty()) {
+      auto rescaled = tile::RescaleOp::create(builder, sums.getTypes(), sums, settle.getFactor(),
+                                              settle.getMoved());
+      llvm::append_range(results, rescaled.getResults());
+    }
+    if (exponentsApart())
+      results.push_back(tile::ExponentsOp::create(builder, scores, scale, settle.getNewReference()));
     return results;
   });
-  return {scores,    values[0], values[1], values[2],
-          values[3], llvm::to_vector_of<Value>(values.drop_front(4))};
+  if (exponentsApart()) {
+    scores = values.back();
+    values = values.drop_back();
+  }
+  SmallVector<Value> sums;
+  if (apart)
+    sums.push_back(state[2]);
+  llvm::append_range(sums, values.drop_front(4));
+  return {scores, values[0], values[1], values[2], values[3], sums};
 }
 
-/// Whether the weights of a tile are summed at once, as they are multiplied: of 8 bits, where none is dropped between.
-bool Softmax::sumsWhole(Drop drop) const { return isSmall(options.weights.getElementType()) && !drop; }
+/// Whether what weights are powers of is made where the reference is. Of few products, whose vector instructions are what
+/// takes the time: two in an instruction, which would wait for products beneath which they stood.
+bool Softmax::exponentsApart() const { return isSmall(options.weights.getElementType()); }
+
+bool Softmax::sumsWithProduct(Drop drop) const { return isSmall(options.weights.getElementType()) && !drop; }
 
 /// The weights of `rows` keys of a tile, packed, and their sums.
 SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64_t firstRow,
@@ -188,11 +204,10 @@ SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64
   Type part = builder.frag(rows, kWaveRows, builder.getF32Type(), FragLayout::Acc);
   Type packedPart = packed(builder, rows);
   Value slice = tile::SliceOp::create(builder, part, scores, firstRow);
-  // Of few products, whose vector instructions are what takes the time.
-  const bool small = isSmall(options.weights.getElementType());
-  Value wide = tile::Exp2Op::create(builder, slice, scale, reference, /*paired=*/small);
+  Value wide = exponentsApart() ? tile::Exp2Op::create(builder, slice, Value(), Value(), /*polynomials=*/IntegerAttr())
+                                : tile::Exp2Op::create(builder, slice, scale, reference, /*polynomials=*/IntegerAttr());
   Value narrow = tile::PackOp::create(builder, packedPart, wide);
-  Value sum = sumsWhole(drop) ? sumsBefore[0] : Value(tile::RowSumOp::create(builder, narrow, sumsBefore[0]));
+  Value sum = sumsWithProduct(drop) ? sumsBefore[0] : Value(tile::RowSumOp::create(builder, narrow, sumsBefore[0]));
   SmallVector<Value> results = {narrow, sum};
   if (options.exactSum)
     results.push_back(tile::RowSumOp::create(builder, wide, sumsBefore[1]));
@@ -210,18 +225,13 @@ Softmax::Weights Softmax::weightSteps(ExpansionBuilder &builder, const Settled &
     return weigh(builder, settled.scores, 0, firstRows, settled.reference, settled.sums, drop);
   });
   ValueRange tail = builder.step("tail", [&]() -> SmallVector<Value> {
-    auto summed = [&](SmallVector<Value> of) {
-      if (sumsWhole(drop))
-        of[1] = tile::RowSumOp::create(builder, of[0], of[1]);
-      return of;
-    };
     if (firstRows == keys)
-      return summed(llvm::to_vector(head));
+      return llvm::to_vector(head);
     SmallVector<Value> both = weigh(builder, settled.scores, firstRows, keys - firstRows,
                                     settled.reference, head.drop_front(), drop);
     SmallVector<Value> halves = {head[0], both[0]};
     both[0] = tile::ConcatOp::create(builder, options.weights, halves);
-    return summed(both);
+    return both;
   });
   return {tail[0], llvm::to_vector_of<Value>(tail.drop_front())};
 }
