@@ -27,12 +27,12 @@ class Appended:
     def _view(self, tensor, name, first, stream, pool=None):
         """A tensor of the type that O has, or of `pool`'s where that has 8 bits."""
         _tensors.refuse_gradient(tensor, name)
-        of_bytes = ("u8", "i8", *_tensors.SMALL_FLOATS)
+        of_bytes = ("u8", *_tensors.SMALL)
         is_stored = pool is not None and pool.dtype in of_bytes and _tensors.read(tensor, name, None, stream).dtype in of_bytes
         view = _tensors.read(tensor, name, pool.dtype if is_stored else each_type(self._dtype)["o"], stream)
-        wanted = pool.dtype if is_stored else output_type(first.dtype)
+        wanted = pool.dtype if is_stored else output_type(first.dtype, None)
         # What O is of queries of 8 bits is known when there is one.
-        check_tensor(view, view.dtype if first.dtype in _tensors.SMALL_FLOATS and view.dtype in ("bf16", "f16") else wanted,
+        check_tensor(view, view.dtype if first.dtype in _tensors.SMALL and view.dtype in ("bf16", "f16") else wanted,
                      first.device, first.argument)
         return view
 
@@ -57,13 +57,14 @@ class Appended:
             if pool.read_only:
                 raise InvalidInput(f"argument '{name}_cache' is read-only, '{name}' is written to it")
             views[f"{name}_new"] = view
-        are_stored = [views[f"{name}_new"].dtype in _tensors.SMALL_FLOATS for name in "kv"]
+        are_stored = [views[f"{name}_new"].dtype in _tensors.SMALL for name in "kv"]
         if are_stored[0] != are_stored[1]:
             raise InvalidInput(f"argument 'v' has elements of {views['v_new'].dtype}, 'k' of {views['k_new'].dtype}; give both as "
                                f"the caches have them, or none")
         return views, are_stored[0]
 
-    def _read_angles(self, first, stream):
+    def _read_angles(self, first, stream, more):
+        """Of the positions of the cache's rows, and of as many `more`, which queries may be at: NaN where the caller gives none."""
         views = {}
         for name, tensor in zip(("rotary_cos", "rotary_sin"), self._angles):
             view = views[name] = self._view(tensor, name, first, stream)
@@ -77,12 +78,17 @@ class Appended:
             if view.shape[0] < self._rows:
                 raise InvalidInput(f"argument '{name}' has {view.shape[0]} positions, the cache has {self._rows} rows; "
                                    f"give more")
+        missing = self._rows + more - views["rotary_cos"].shape[0] if views else 0
+        if missing > 0 and all(_tensors.can_pad(tensor) for tensor in self._angles):
+            views = {name: self._view(_tensors.with_nan_rows(tensor, missing), name, first, stream)
+                     for name, tensor in zip(views, self._angles)}
         return views
 
     def __call__(self, first, stream):
         views, are_stored = self._read_rows(first, stream)
         rows, rotary = self._most or views["k_new"].shape[1], ("none", 0, 1)
-        angles = self._read_angles(first, stream)
+        # Queries have positions from the first new key's on, and may be more than new keys.
+        angles = self._read_angles(first, stream, 0 if self._most else max(first.shape[1] - rows, 0)) if self._angles else {}
         if angles:
             positions, half = angles["rotary_cos"].shape
             rotary = ("interleaved" if self._interleaved else "half", 2 * half, positions)

@@ -2,6 +2,8 @@
 import torch
 from torch.autograd.function import once_differentiable
 
+from ._errors import Unsupported
+
 
 class _Attention(torch.autograd.Function):
     @staticmethod
@@ -20,6 +22,22 @@ class _Attention(torch.autograd.Function):
         q, k, v, out, lse, *_ = ctx.saved_tensors
         dq, dk, dv, *others = gradients(ctx.call, dout, dlse, q, k, v, out, lse)
         return dq, dk, dv, None, *(other.to(own) for other, own in zip(others, ctx.types))
+
+
+class _Once(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, function, *tensors):
+        return function()
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise Unsupported("the gradient of a gradient is asked for, which there is none of; call flash_attn_backward under "
+                          "torch.no_grad(), or detach what it gives")
+
+
+def only_once(function, tensors):
+    """The gradients that `function` gives of `tensors`, whose own gradients are refused when they are asked for."""
+    return _Once.apply(function, *tensors)
 
 
 def gradients(call, dout, dlse, q, k, v, out, lse):

@@ -32,6 +32,14 @@ def to_batch_of(query, tensor):
     return _expanded(tensor, (query.shape[0], *tensor.shape[1:])) if tensor.shape[0] == 1 else tensor
 
 
+def to_same_heads(*tensors):
+    """Views of queries, keys and values, each of one head or of as many as the others have, with as many."""
+    if not all(_tensors.can_pad(tensor) and len(_shape(tensor)) == 4 for tensor in tensors):
+        return tensors
+    heads = _broadcast_shape([_shape(tensor)[1:2] for tensor in tensors])
+    return tensors if heads is None else tuple(_expanded(t, (t.shape[0], *heads, *t.shape[2:])) for t in tensors)
+
+
 class Batches:
     """How many dimensions the tensors of a call have, and the batch that they broadcast to."""
 

@@ -82,9 +82,8 @@ def _add_alibi(modifications, slopes, problem):
     heads, batch = problem["heads"], problem["batch"]
     if shape not in ((heads,), (batch, heads)):
         raise InvalidInput(f"argument 'alibi_slopes' has the shape {shape}, wanted ({heads},) or ({batch}, {heads})")
-    if _element_name(slopes) != "float32":
-        raise InvalidInput(f"argument 'alibi_slopes' has elements of {_element_name(slopes)}, wanted float32")
     modifications.add("alibi")
+    slopes = _tensors.as_float32(slopes, "alibi_slopes")
     modifications.capture("slopes", "alibi_slopes", slopes, (1,) * (2 - len(shape)) + shape)
 
 
@@ -92,9 +91,7 @@ def _add_sink(modifications, sink, problem):
     wanted = (problem["heads"],)
     if tuple(getattr(sink, "shape", ())) != wanted:
         raise InvalidInput(f"argument 'sink' has the shape {tuple(getattr(sink, 'shape', ()))}, wanted {wanted}")
-    if _element_name(sink) != "float32":
-        raise InvalidInput(f"argument 'sink' has elements of {_element_name(sink)}, wanted float32")
-    modifications.sink = sink
+    modifications.sink = _tensors.as_float32(sink, "sink")
 
 
 def _add_descales(modifications, descales, problem):

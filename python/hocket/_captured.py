@@ -109,11 +109,12 @@ class Captured:
         tensor, places = self.tensor, list(self.given)
         extents = tuple(tensor.shape)
         places = [_from_the_end(place, extent) for place, extent in zip(places, extents)]
+        asked = places
         if _tensors.wants_gradient(tensor):
             tensor, places = _differentiable(tensor, places)
         element, kind = ELEMENTS[element_type(tensor)]
         limits = (0, 1) if kind == "i1" else _LIMITS.get(_name_of_type(tensor))
-        number = _number_among(self.trace, self.tensor, tensor, places)
+        number = _number_among(self.trace, self.tensor, tensor, asked)
         return self.trace.read(f"captured_{number}", places, element, kind, limits if kind == "i32" else None)
 
     def __getattr__(self, name):
@@ -159,10 +160,10 @@ def _from_the_end(place, extent):
     return trace.emit("arith.select", [below, wrapped, place], "i32", types="i32")
 
 
-def _number_among(trace, given, tensor, places):
-    """The number of `tensor`, as `given` is read at `places`, among what is captured. A gradient is of one place, and so every
-    place has a number of its own there."""
-    where = tuple(place.name for place in places) if _tensors.wants_gradient(given) else ()
+def _number_among(trace, given, tensor, asked):
+    """The number of `tensor`, which is `given` as it is read at the places `asked` for, among what is captured. A gradient is of
+    one place, and so every place has a number of its own there; so has [key, query] beside [query, key]."""
+    where = tuple(place.name for place in asked) if _tensors.wants_gradient(given) else ()
     for number, known in enumerate(trace.read_as):
         if known[0] is given and known[1] == where:
             return number

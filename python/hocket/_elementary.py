@@ -132,6 +132,71 @@ def elu(x, alpha=1.0):
     return where(x > 0, x, alpha * expm1(x))
 
 
+def celu(x, alpha=1.0):
+    return where(x > 0, x, alpha * expm1(_float(x) / alpha))
+
+
+def selu(x):
+    return 1.0507009873554805 * elu(_float(x), 1.6732632423543772)
+
+
+def mish(x):
+    return x * tanh(softplus(x))
+
+
+def hardtanh(x, min_val=-1.0, max_val=1.0):
+    return minimum(maximum(x, min_val), max_val)
+
+
+def hardsigmoid(x):
+    return hardtanh(_float(x) / 6 + 0.5, 0.0, 1.0)
+
+
+def hardswish(x):
+    return x * hardsigmoid(x)
+
+
+def hardshrink(x, lambd=0.5):
+    return where((x > lambd) | (x < -lambd) | (x != x), x, 0.0)
+
+
+def softshrink(x, lambd=0.5):
+    x = _float(x)
+    return where(x > lambd, x - lambd, where(x < -lambd, x + lambd, where(x != x, x, 0.0)))
+
+
+def threshold(x, threshold, value):  # noqa: A002
+    return where(x <= threshold, converted(value_of(x.trace, value), x.kind), x)
+
+
+def sinc(x):
+    angle = _float(x) * _PI
+    return where(angle == 0, 1.0, sin(angle) / where(angle == 0, 1.0, angle))
+
+
+def logit(x, eps=None):
+    x = _float(x)
+    x = x if eps is None else hardtanh(x, eps, 1 - eps)
+    return log(x / (1 - x))
+
+
+def ldexp(x, exponent):
+    return _float(x) * FUNCTIONS["exp2"](_float(exponent))
+
+
+def heaviside(x, at_zero):
+    return where(x == 0, at_zero, where(x > 0, 1.0, 0.0))
+
+
+def entr(x):
+    x = _float(x)
+    return where(x != x, x, where(x < 0, -math.inf, -xlogy(x, x)))
+
+
+def ndtr(x):
+    return 0.5 * (1 + erf(_float(x) * math.sqrt(0.5)))
+
+
 def sign(x):
     trace = trace_of(x)
     x = value_of(trace, x)
@@ -240,5 +305,11 @@ FUNCTIONS.update({
     "new_zeros": lambda x, size, **k: _filled(0)(x, **k), "full_like": lambda x, fill, **k: full(x, fill, **k),
     "new_full": full, "dim": lambda x: 0, "numel": lambda x: 1, "size": lambda x: (), "mean": same, "sum": same,
     "addcmul": lambda x, a, b, value=1: x + value * a * b, "addcdiv": lambda x, a, b, value=1: x + value * a / b,
+    "celu": celu, "selu": selu, "mish": mish, "hardtanh": hardtanh, "hardsigmoid": hardsigmoid, "hardswish": hardswish,
+    "hardshrink": hardshrink, "softshrink": softshrink, "threshold": threshold, "sinc": sinc, "logit": logit, "ldexp": ldexp,
+    "heaviside": heaviside, "entr": entr, "ndtr": ndtr, "relu6": lambda x: hardtanh(x, 0.0, 6.0),
+    "softsign": lambda x: _float(x) / (1 + absolute(_float(x))), "tanhshrink": lambda x: x - tanh(x),
+    "isposinf": lambda x: x == math.inf if x.kind == "f32" else x.trace.constant(False, "i1"),
+    "isneginf": lambda x: x == -math.inf if x.kind == "f32" else x.trace.constant(False, "i1"),
     "masked_fill": lambda x, mask, value: where(mask, converted(value_of(x.trace, value), x.kind), x),
 })

@@ -419,7 +419,8 @@ def method(name):
     """torch's function `name`, which may be that of an operator: __radd__."""
     from . import _elementary  # noqa: F401
 
-    own = name.strip("_") if name.startswith("__") else name
+    own = name.strip("_") if name.startswith("_") else name
+    own = own.removeprefix("special_")
     if own in FUNCTIONS:
         return FUNCTIONS[own]
     if own != name and own.startswith("r") and own[1:] in FUNCTIONS:

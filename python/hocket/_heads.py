@@ -4,6 +4,7 @@ import functools
 import inspect
 
 from . import _tensors
+from ._errors import InvalidInput
 
 #: Bytes of a load.
 _LOAD = 16
@@ -33,9 +34,24 @@ def cut(tensor, width, out=None):
     return out
 
 
+def _padded_in_place(function, given, names, written):
+    """`function` of copies with whole heads; what it writes is copied back to the caller's keys and values."""
+    own = [given[name] for name in names[1:3]]
+    for name, new, tensor in zip(names[1:3], written, own):
+        _tensors.refuse_gradient(tensor, name)
+        if _tensors.module_of(tensor) == "numpy" and not tensor.flags.writeable:
+            raise InvalidInput(f"argument '{name}' is read-only, '{new}' is written to it")
+    given.update(zip((*names[:3], *written), padded(*(given[name] for name in (*names[:3], *written)))))
+    made = function(**given)
+    for name, tensor in zip(names[1:3], own):
+        cut(given[name], tensor.shape[-1], tensor)
+    return made
+
+
 def whole_heads(scale, written=()):
     """Of functions whose first three arguments are queries, keys and values: they get such with whole heads, and `scale` is the
-    argument that follows from the size that heads have. Arguments `written` are written into the keys."""
+    argument that follows from the size that heads have. Arguments `written` are written into the keys and values, in their
+    order."""
 
     def decorate(function):
         names = list(inspect.signature(function).parameters)
@@ -45,15 +61,19 @@ def whole_heads(scale, written=()):
             given = {**dict(zip(names, arguments)), **options}
             tensors = [_tensors.in_autocast(given.get(name)) for name in names[:3]]
             given.update({name: tensor for name, tensor in zip(names, tensors) if name in given})
-            if are_whole(*tensors) or any(given.get(name) is not None for name in written):
+            fresh = [given.get(name) for name in written]
+            appends = any(tensor is not None for tensor in fresh)
+            if are_whole(*tensors) or (appends and not all(_tensors.can_pad(tensor) for tensor in fresh)):
                 return function(**given)
             if given.get(scale) is None:
                 given[scale] = tensors[0].shape[-1] ** -0.5
-            out = given.pop("out", None)
-            given.update(zip(names, padded(*tensors)))
-            made = function(**given)
+            out, width = given.pop("out", None), tensors[2].shape[-1]
+            if appends:
+                made = _padded_in_place(function, given, names, written)
+            else:
+                made = function(**{**given, **dict(zip(names, padded(*tensors)))})
             made, lse = made if isinstance(made, tuple) else (made, None)
-            made = cut(made, tensors[2].shape[-1], out)
+            made = cut(made, width, out)
             return made if lse is None else (made, lse)
 
         return attend

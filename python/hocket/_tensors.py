@@ -12,6 +12,8 @@ TORCH_NAMES = {name: torch for name, (numpy, torch) in _hocket.element_types().i
 _SMALL_FLOATS = {f"torch.{torch}": name for name, torch in TORCH_NAMES.items() if torch.startswith("float8_e")}
 #: Those that K and V may have beside 16 bits, and Q too.
 SMALL_FLOATS = ("f8e4m3", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz")
+#: Those that Q may have beside O of 16 bits.
+SMALL = (*SMALL_FLOATS, "i8")
 
 
 def module_of(tensor):
@@ -200,6 +202,26 @@ def padded(tensor, count):
             return torch.nn.functional.pad(tensor.view(torch.uint8), (0, count)).view(tensor.dtype)
         return torch.nn.functional.pad(tensor, (0, count)) if count else tensor
     return sys.modules["numpy"].pad(tensor, [(0, 0)] * (tensor.ndim - 1) + [(0, count)]) if count else tensor
+
+
+def with_nan_rows(tensor, count):
+    """`tensor` of two dimensions with `count` rows more, of NaN."""
+    torch = torch_of(tensor)
+    if torch is not None:
+        return torch.nn.functional.pad(tensor, (0, 0, 0, count), value=float("nan"))
+    nan = float("nan") if tensor.dtype.kind == "f" else -1 & (1 << 8 * tensor.itemsize) - 1  # bits of bf16
+    rows = sys.modules["numpy"].full((count, tensor.shape[1]), nan).astype(tensor.dtype)
+    return sys.modules["numpy"].concatenate([tensor, rows])
+
+
+def as_float32(tensor, name):
+    """Numbers of argument `name` as kernels read them."""
+    element = str(getattr(tensor, "dtype", type(tensor).__name__)).rpartition(".")[2]
+    if element == "float32":
+        return tensor
+    if not can_pad(tensor) or element not in ("float64", "float16", "bfloat16"):
+        raise InvalidInput(f"argument '{name}' has elements of {element}, wanted float32, float64, float16 or bfloat16")
+    return tensor.to(sys.modules["torch"].float32) if is_torch(tensor) else tensor.astype("float32")
 
 
 def filled_like(tensor, name, shape, number):

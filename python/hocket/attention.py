@@ -80,8 +80,14 @@ def flash_attn_backward(
     """The gradients of flash_attn_func's q, k and v, dq, dk and dv, and into `dsink` the sink's; docs/Python.md has an
     example. The same bits each time, unless `accumulate` lets atomics add dQ up, in "f32" or "packed" in pairs of q's type;
     `deterministic` refuses that."""
-    for name, tensor in (("dout", dout), ("q", q), ("k", k), ("v", v), ("out", out)):
-        _tensors.refuse_gradient(tensor, name)
+    differentiable = [tensor for tensor in (dout, q, k, v, out, softmax_lse, sink) if _tensors.wants_gradient(tensor)]
+    if differentiable:
+        from . import _autograd
+
+        return _autograd.only_once(lambda: flash_attn_backward(
+            dout, q, k, v, out, softmax_lse, dq, dk, dv, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes,
+            deterministic, rng_state, sink=sink, dsink=dsink, accumulate=accumulate, dtype=dtype, arch=arch, stream=stream),
+            differentiable)
     if not are_whole(q, k, v):
         given = dict(dropout_p=dropout_p, causal=causal, window_size=window_size, softcap=softcap, alibi_slopes=alibi_slopes,
                      deterministic=deterministic, rng_state=rng_state, sink=sink, dsink=dsink, accumulate=accumulate,
@@ -242,6 +248,8 @@ def scaled_dot_product_attention(
         raise InvalidInput("argument 'attn_mask' is given with is_causal=True; leave out one of them")
     shapes = _broadcast.Batches(query, key, value)
     query, key, value = shapes.four(query, "query"), shapes.four(key, "key"), shapes.four(value, "value")
+    if not enable_gqa:
+        query, key, value = _broadcast.to_same_heads(query, key, value)
     _calls.check_gqa(query, key, enable_gqa)
     attn_mask = shapes.mask(attn_mask, query, key)
     given = attn_mask, dropout_p, is_causal, scale, rng_state, num_splits, arch
@@ -270,6 +278,7 @@ def flex_attention(
     return_lse=False,
     kernel_options=None,
     *,
+    return_aux=None,
     out=None,
     lse=None,
     dtype=None,
@@ -281,8 +290,11 @@ def flex_attention(
 
     They are traced (hocket/flex.py says what may stand in them); what cannot be is an exception at the line that does it.
     """
-    if kernel_options:
-        raise Unsupported("argument 'kernel_options' is given, which says nothing to these kernels; leave it None")
+    _check_options(kernel_options)
+    if return_aux is not None:
+        return _with_aux(return_aux, return_lse, lambda return_lse: flex_attention(
+            query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, out=out, lse=lse, dtype=dtype,
+            num_splits=num_splits, arch=arch, stream=stream))
     key, value = _broadcast.to_batch_of(query, key), _broadcast.to_batch_of(query, value)
     _calls.check_gqa(query, key, enable_gqa)
     given = (*_modifications(query, key, score_mod, block_mask), scale, num_splits, arch)
@@ -290,6 +302,32 @@ def flex_attention(
         return _operators().flex_attention(query, key, value, given, out, lse, return_lse)
     call, others = _calls.modified(query, key, value, *given, dtype, stream)
     return attend(call, query, key, value, out=out, lse=lse, return_lse=return_lse, others=others)
+
+
+#: What torch's kernels are tuned by, and these have no use for: no result depends on it.
+_HINTS = {"BACKEND", "BLOCKS_ARE_CONTIGUOUS", "FORCE_USE_FLEX_ATTENTION", "PRESCALE_QK", "ROWS_GUARANTEED_SAFE", "USE_TMA",
+          "WRITE_DQ", "kpack", "matrix_instr_nonkdim", "num_stages", "num_warps", "waves_per_eu"} | {
+              f"BLOCK_{side}{number}" for side in "MN" for number in ("", 1, 2)}
+
+
+def _check_options(kernel_options):
+    for name in kernel_options or ():
+        if name.removeprefix("fwd_").removeprefix("bwd_") not in _HINTS:
+            raise Unsupported(f"argument 'kernel_options' has '{name}', which says nothing to these kernels; leave it out")
+
+
+def _with_aux(request, return_lse, attend_with):
+    """torch's AuxRequest of results beside O, and what it gives for it."""
+    if return_lse:
+        raise InvalidInput("argument 'return_aux' is given with return_lse=True; leave out one of them")
+    if getattr(request, "max_scores", False):
+        raise Unsupported("argument 'return_aux' asks for 'max_scores', which kernels do not keep; ask for 'lse' alone")
+    from torch.nn.attention.flex_attention import AuxOutput
+
+    if not request.lse:
+        return attend_with(False), AuxOutput()
+    out, lse = attend_with(True)
+    return out, AuxOutput(lse=lse)
 
 
 def _with_leftpad(q, k_cache, v_cache, update, places, options):
@@ -328,6 +366,7 @@ def _modifications(query, key, score_mod, block_mask):
     if block_mask is not None:
         block_mask = block_masks.BlockMask.of(block_mask)
         block_mask.check(sizes)
+        block_mask = block_mask.in_whole_tiles(sizes)
         lists, block_sizes = list(block_mask.tensors().values()), list(block_mask.block_sizes(sizes) or ())
         if block_mask.mask_mod is not None:
             mask = flex.trace(block_mask.mask_mod, "mask_mod", True, sizes, "mask_")

@@ -1,4 +1,4 @@
-from typing import Any, Callable, Literal, Optional, Tuple, TypeVar, Union, overload
+from typing import Any, Callable, Literal, Mapping, Optional, Tuple, TypeVar, Union, overload
 
 from .block_mask import BlockMask
 
@@ -243,8 +243,9 @@ def flex_attention(
     scale: Optional[float] = None,
     enable_gqa: bool = False,
     return_lse: bool = False,
-    kernel_options: None = None,
+    kernel_options: Optional[Mapping[str, Any]] = None,
     *,
+    return_aux: Any = None,
     out: Optional[_Tensor] = None,
     lse: Any = None,
     dtype: Optional[str] = None,

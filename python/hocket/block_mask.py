@@ -1,5 +1,5 @@
 """Which keys queries see: a predicate, lists of blocks, or both, as torch's BlockMask has them."""
-from . import _evaluate, flex
+from . import _evaluate, _reblocked, flex
 from ._arguments import integer
 from ._errors import InvalidInput, Unsupported
 
@@ -81,6 +81,14 @@ class BlockMask:
             return None
         pairs = zip(self.BLOCK_SIZE, _WORDS[2:], _LEAST)
         return tuple(min(size, max(least, 1 << (sizes[word] - 1).bit_length())) for size, word, least in pairs)
+
+    def in_whole_tiles(self, sizes):
+        """The same with blocks that kernels go through."""
+        size = self.block_sizes(sizes)
+        if size is None or _reblocked.fits(size) or not _reblocked.can_be(self.tensors()):
+            return self
+        kinds, size, mask_mod = _reblocked.made_of(self.tensors(), size, self.mask_mod, [sizes[word] for word in _WORDS[2:]])
+        return BlockMask(mask_mod, *self.shape, lists=_lists(kinds), BLOCK_SIZE=size)
 
     def tensors(self):
         """The lists by their names; nothing without lists."""

@@ -325,8 +325,8 @@ class Refusals(Case):
             self.refused(InvalidInput, "argument 'rng_state'", flash_attn_func, q, k, v, 0.1, rng_state=wrong)
         self.refused(InvalidInput, "argument 'sink' has the shape (3,), wanted (4,)", flash_attn_func, q, k, v,
                      sink=numpy.zeros(3, numpy.float32))
-        self.refused(InvalidInput, "argument 'sink' has elements of float64", flash_attn_func, q, k, v,
-                     sink=numpy.zeros(4))
+        self.refused(InvalidInput, "argument 'sink' has elements of int64", flash_attn_func, q, k, v,
+                     sink=numpy.zeros(4, int))
         self.refused(InvalidInput, "say enable_gqa=True", scaled_dot_product_attention, swap(q), swap(k), swap(v))
         self.refused(Unsupported, "head-dim is 1024", flash_attn_func, *tensors(dim=1020))
 
@@ -362,7 +362,7 @@ class Refusals(Case):
 
     def test_types(self):
         q, k, v = tensors()
-        self.refused(InvalidInput, "argument 'q' has elements of f64, wanted bf16, f16, f32 or a float of 8 bits", flash_attn_func,
+        self.refused(InvalidInput, "argument 'q' has elements of f64, wanted bf16, f16, f32, i8 or a float of 8 bits", flash_attn_func,
                      *(t.astype(numpy.float64) for t in (q, k, v)))
         bits = [t.view(numpy.uint16) for t in (q, k, v)]
         self.refused(InvalidInput, "for the bits of bf16 say dtype='bf16'", flash_attn_func, *bits)

@@ -138,6 +138,40 @@ class Caches(unittest.TestCase):
             self.assertTrue(close(out[b], attention(turned_q[b], kept[0][b, keys], kept[1][b, keys], True)))
         self.assertTrue(torch.equal(k_cache, kept[0]) and torch.equal(v_cache, kept[1]))
 
+    def test_new_keys_with_heads_of_any_size(self):
+        q, k, v = random(B, 3, H, 59), random(B, 3, HK, 59), random(B, 3, HK, 59, seed=1)
+        lengths, table = torch.tensor([20, 43]).int(), torch.tensor([[2, 0, 5], [1, 4, 3]]).int()
+        for paged in (False, True):
+            caches = [random(6, 16, HK, 59, seed=i) if paged else random(B, 48, HK, 59, seed=i) for i in range(2)]
+            rows = lambda cache: cache[table.long()].flatten(1, 2) if paged else cache.clone()  # noqa: E731,B023
+            kept = [rows(cache) for cache in caches]
+            out = flash_attn.flash_attn_with_kvcache(q, *caches, k, v, cache_seqlens=lengths, causal=True,
+                                                     block_table=table if paged else None)
+            for b, length in enumerate(lengths.tolist()):
+                kept[0][b, length: length + 3], kept[1][b, length: length + 3] = k[b], v[b]
+                self.assertTrue(close(out[b], attention(q[b], kept[0][b, : length + 3], kept[1][b, : length + 3], True)))
+            self.assertTrue(all(torch.equal(rows(cache), wanted) for cache, wanted in zip(caches, kept)))
+        arrays = [tensor.half().numpy() for tensor in (q, *caches, k, v)]
+        arrays[1].flags.writeable = False
+        with self.assertRaisesRegex(hocket.InvalidInput, "argument 'k_cache' is read-only, 'k' is written to it"):
+            hocket.flash_attn_with_kvcache(*arrays, cache_seqlens=lengths.numpy(), block_table=table.numpy())
+
+    def test_more_queries_than_new_keys_have_angles(self):
+        angles = torch.rand(24, 16, generator=torch.Generator().manual_seed(1)) * 6
+        cos, sin = angles.cos().bfloat16(), angles.sin().bfloat16()
+        q, k, v, lengths = random(B, 4, H, D), random(B, 1, HK, D), random(B, 1, HK, D, seed=1), torch.tensor([20, 7]).int()
+        caches = [random(B, 24, HK, D, seed=i) for i in range(2)]
+        kept = [cache.clone() for cache in caches]
+        out = flash_attn.flash_attn_with_kvcache(q, *caches, k, v, cos, sin, lengths, causal=True)
+        turned_q, turned_k = (apply_rotary_emb(t, cos, sin, True, seqlen_offsets=lengths) for t in (q, k))
+        for b, length in enumerate(lengths.tolist()):
+            kept[0][b, length], kept[1][b, length] = turned_k[b, 0], v[b, 0]
+            keys = slice(0, length + 1)
+            self.assertTrue(close(out[b], attention(turned_q[b], kept[0][b, keys], kept[1][b, keys], True)))
+        # A query beyond the angles that there are is not a number; the others are as they were.
+        again = flash_attn.flash_attn_with_kvcache(q, *caches, k, v, cos, sin, lengths + 1, causal=True)
+        self.assertTrue(again[0, 3].isnan().all() and not again[0, :3].isnan().any() and not again[1].isnan().any())
+
     def test_pages_have_rows_from_the_first_on(self):
         pages, table = random(4, 16, HK, D), torch.tensor([[0, 1], [2, 3]]).int()
         with self.assertRaisesRegex(hocket.Unsupported, "argument 'block_table' is given with 'cache_leftpad'"):

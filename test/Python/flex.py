@@ -223,7 +223,7 @@ class Refusals(unittest.TestCase):
             given = dict(B=1, H=1, Q_LEN=100, KV_LEN=140) | {name: value}
             with self.assertRaisesRegex(InvalidInput, f"argument '{name}' is {value}, wanted an integer"):
                 create_block_mask(lambda b, h, q, k: q >= k, **given)
-        self.refused(Unsupported, "argument 'kernel_options'", kernel_options={"BLOCK_M": 64})
+        self.refused(Unsupported, "argument 'kernel_options' has 'SCORES'", kernel_options={"BLOCK_M": 64, "SCORES": 1})
         q, k, v = tensors()
         with self.assertRaisesRegex(InvalidInput, "argument 'block_mask' is a 'function', wanted what hocket.create"):
             flex_attention(q, k, v, None, lambda b, h, q, k: q >= k, enable_gqa=True)
@@ -302,6 +302,23 @@ class Blocks(Case):
         self.check(huge, None, shape)
         partial = {name: lists[name] for name in ("kv_num_blocks", "kv_indices")}
         self.check(BlockMask.from_kv_blocks(**partial), visible(partial, kinds * (kinds == 1), (128, 128), None), shape)
+
+    def test_of_any_size(self):
+        shape = {"seq_q": 150, "seq_kv": 230}
+        causal = lambda b, h, q, k: q >= k - 50  # noqa: E731
+        self.check(create_block_mask(causal, None, None, 150, 230, BLOCK_SIZE=(50, 112)), causal, shape)
+        kinds = numpy.random.default_rng(3).integers(0, 3, (2, 1, 3, 3))
+        lists = {}
+        for kind, prefix in ((1, ""), (2, "full_")):
+            lists[prefix + "kv_num_blocks"] = (kinds == kind).sum(-1).astype(numpy.int32)
+            lists[prefix + "kv_indices"] = numpy.argsort(kinds != kind, axis=-1, kind="stable").astype(numpy.int32)
+        for seen in (None, causal):
+            mask = BlockMask.from_kv_blocks(**lists, BLOCK_SIZE=(60, 100), mask_mod=seen)
+            self.check(mask, visible(lists, kinds, (60, 100), seen), shape)
+        lists["kv_indices"][0, 0, 0, 0] = 3
+        lists["kv_num_blocks"][0, 0, 0] = 1
+        with self.assertRaisesRegex(InvalidInput, "'kv_indices' of argument 'block_mask' has block 3, there are 3"):
+            self.check(BlockMask.from_kv_blocks(**lists, BLOCK_SIZE=(60, 100)), None, shape)
 
     def test_refusals(self):
         q, k, v = tensors()
@@ -400,7 +417,7 @@ class Named(unittest.TestCase):
             ("softcap", -1.0, "wanted a positive number"),
             ("softcap", float("nan"), "wanted a positive number"),
             ("alibi_slopes", numpy.zeros(3, numpy.float32), r"has the shape \(3,\), wanted \(4,\) or \(2, 4\)"),
-            ("alibi_slopes", numpy.zeros(4), "has elements of float64, wanted float32"),
+            ("alibi_slopes", numpy.zeros(4, int), "has elements of int64, wanted float32, float64, float16 or bfloat16"),
         ):
             with self.assertRaisesRegex(InvalidInput, f"argument '{name}' .*{message}"):
                 flash_attn_func(*rows, **{name: value})

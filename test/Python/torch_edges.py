@@ -181,13 +181,36 @@ class Everywhere(Case):
                 self.check(lambda q, k, v, t: flex_attention(q, k, v, score(t)), leaves,  # noqa: B023
                            lambda q, k, v, t: own(q, k, v, lambda s: s + wanted(t))[0])  # noqa: B023
 
+    def test_a_tensor_that_is_read_in_two_orders(self):
+        leaves = [*(random(1, 2, 40, 64, dtype=torch.float16) for _ in range(3)), random(40, 40, dtype=torch.float32, grad=True)]
+        self.check(lambda q, k, v, t: flex_attention(q, k, v, lambda s, b, h, i, j: s + t[i, j] - 0.5 * t[j, i]), leaves,
+                   lambda q, k, v, t: own(q, k, v, lambda s: s + t - 0.5 * t.t())[0])
+
+    def test_sinks_and_slopes_of_other_types(self):
+        q, k, v = (random(1, 40, 2, 64, dtype=torch.float16, grad=True) for _ in range(3))
+        numbers = torch.tensor([0.5, -1.25])
+        for name in ("sink", "alibi_slopes"):
+            wanted = numbers.clone().requires_grad_()
+            out = flash_attn_func(q, k, v, **{name: wanted})
+            out.backward(random(*out.shape, dtype=out.dtype))
+            for dtype in (torch.float16, torch.bfloat16, torch.float64):
+                given = numbers.to(dtype).requires_grad_()
+                found = flash_attn_func(q, k, v, **{name: given})
+                self.assertTrue(torch.equal(found, out))
+                found.backward(random(*out.shape, dtype=out.dtype))
+                self.assertTrue(torch.equal(given.grad, wanted.grad.to(dtype)))
+
     def test_what_is_differentiated_by_hand(self):
         q = random(1, 20, 1, 64, grad=True)
         out, lse = flash_attn_func(q.detach(), q.detach(), q.detach(), return_lse=True)
-        with self.assertRaisesRegex(hocket.Unsupported, "argument 'q' requires a gradient"):
-            hocket.flash_attn_backward(out, q, q, q, out, lse)
-        with torch.no_grad():
-            hocket.flash_attn_backward(out, q, q, q, out, lse)
+        for preallocated in ((), [torch.empty_like(q) for _ in range(3)]):
+            found = hocket.flash_attn_backward(out, q, q, q, out, lse, *preallocated)
+            self.assertTrue(all(a is b for a, b in zip(found, preallocated)))
+            with torch.no_grad():
+                wanted = hocket.flash_attn_backward(out, q, q, q, out, lse)
+            self.assertTrue(all(torch.equal(a, b) for a, b in zip(found, wanted)))
+            with self.assertRaisesRegex(hocket.Unsupported, "the gradient of a gradient is asked for"):
+                found[0].sum().backward()
 
 
 class FarRows(Case):
@@ -269,6 +292,9 @@ class Shapes(Case):
         one = random(1, 2, 30, 64, grad=True)
         self.check(flex_attention, [random(3, 2, 20, 64, grad=True), one, one.detach().clone().requires_grad_()],
                    lambda q, k, v: own(q, k.expand(3, 2, 30, 64), v.expand(3, 2, 30, 64))[0])
+        q, k, v = random(2, 3, 20, 64, grad=True), random(2, 1, 30, 64, grad=True), random(1, 3, 30, 64, grad=True)
+        self.check(scaled_dot_product_attention, [q, k, v], lambda q, k, v: own(*(t.expand(2, 3, *t.shape[2:]) for t in (q, k, v)))[0])
+        q, v = random(2, 3, 2, 20, 64), random(2, 1, 2, 30, 64)
         with self.assertRaisesRegex(hocket.InvalidInput, r"the batches do not broadcast: 'query' \(2, 3, 2, 20, 64\)"):
             scaled_dot_product_attention(q, q[:, :2], v)
 

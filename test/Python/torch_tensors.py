@@ -90,7 +90,7 @@ tile.kernel @copy(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x?xbf16>) target("gf
 
     def test_types_that_no_kernel_has(self):
         q, k, v = (t.double() for t in tensors())
-        with self.assertRaisesRegex(hocket.InvalidInput, "argument 'q' has elements of f64, wanted bf16, f16, f32 or a float of 8 bits"):
+        with self.assertRaisesRegex(hocket.InvalidInput, "argument 'q' has elements of f64, wanted bf16, f16, f32, i8 or a float of 8 bits"):
             flash_attn_func(q, k, v)
 
     def test_floats_of_32_bits(self):
@@ -409,9 +409,6 @@ class Gradients(unittest.TestCase):
         pages = torch.zeros(2, 1, dtype=torch.int32)
         with self.assertRaisesRegex(hocket.Unsupported, "keys in pages have no backward"):
             hocket.flash_attn_with_kvcache(q, k, v, block_table=pages)
-        blocks = hocket.create_block_mask(lambda b, h, q, k: q >= k, None, None, 40, 70, BLOCK_SIZE=(128, 16))
-        with self.assertRaisesRegex(hocket.Unsupported, "keys, the backward takes multiples of 32"):
-            hocket.flex_attention(*(t.transpose(1, 2) for t in (q, k, v)), None, blocks, enable_gqa=True)
         gradient = torch.autograd.grad((flash_attn_func(q, k, v) ** 2).sum(), q, create_graph=True)[0]
         with self.assertRaisesRegex(RuntimeError, "once_differentiable"):
             gradient.sum().backward()

@@ -65,9 +65,10 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     of that.
 
     `element_type` is that of Q, K, V and O; where they differ, it lists them: `element_type(q = bf16, k = f16)`, of which
-    what is left out has Q's. There are three kinds. Q, K, V and O have one type: bf16, f16 or f32. Or Q is bf16 or f16,
+    what is left out has Q's. There are four kinds. Q, K, V and O have one type: bf16, f16 or f32. Or Q is bf16 or f16,
     and K and V are floats of 8 bits, which are widened to Q's type. Or Q, K and V are floats of 8 bits, not necessarily
-    the same; then list O, which is bf16 or f16. `convert-attn-to-tile` refuses other mixes.
+    the same. Or Q and K are i8, and V is a float of 8 or 16 bits. Where Q has 8 bits, list O, which is bf16 or f16.
+    `convert-attn-to-tile` refuses other mixes.
 
     With `descale` Q, K and V are multiplied by numbers of their own, `q_descale`, `k_descale` and `v_descale` (f32,
     (batch, kv_heads)): what a number of 8 bits counts.

@@ -23,7 +23,7 @@ static Masks::Options masksOf(attn::ForwardOp op, const LoopContext &loop, bool 
 
 bool ForwardScores::beginsProducts(attn::ForwardOp op) {
   std::optional<ArrayAttr> symbols = op.getScoreMods();
-  return symbols && llvm::all_of(symbols->getAsRange<FlatSymbolRefAttr>(), [&](FlatSymbolRefAttr symbol) {
+  return symbols && !HeadElements(op).areIntegers() && llvm::all_of(symbols->getAsRange<FlatSymbolRefAttr>(), [&](FlatSymbolRefAttr symbol) {
            return ModificationProgram::onlyAdds(SymbolTable::lookupNearestSymbolFrom(op, symbol));
          });
 }
