@@ -271,3 +271,8 @@ attn.work_list @window mask(window(3, 0))
 
 // expected-error @below {{has appended_keys, which are behind those that key_lengths count; write key_lengths}}
 attn.work_list @appended appended_keys
+
+// -----
+
+// expected-error @below {{has split_waves and work_list, of whose entries each wave has rows of its own; leave one of them out}}
+attn.combine @shared_entries element_type(bf16) head_dim(128) work_list split_waves
