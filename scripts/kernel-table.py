@@ -95,7 +95,8 @@ def describe(entry, dim, dim_v, dtype, mask):
     """The kernel that a registry entry stands for, and the options of hocketc that shape it."""
     role = entry.get("role", "whole")
     if role == "combine":
-        return f"attn.combine @kernel element_type({TYPES[dtype]}) head_dim({dim}) lse waves({entry['waves']})\n", []
+        shares = "split_waves " if entry.get("split_waves") else ""
+        return f"attn.combine @kernel element_type({TYPES[dtype]}) head_dim({dim}) lse {shares}waves({entry['waves']})\n", []
     flags = ["lse"] * (True in entry["lse"]) + ["split"] * (role == "slices")
     flags += [name for name in ("group_rows", "split_waves") if entry.get(name)]
     options = [f"--schedule={entry['schedule']}"]

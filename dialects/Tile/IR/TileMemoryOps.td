@@ -55,7 +55,8 @@ def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
     | `f32`, `i32`, `bf16`, `f16`, `i8` | one number, the same in all lanes |
 
     With `over` the index of `slow` is the number of the first pair, and that of `fast` counts for nothing: so the
-    (query, head) pairs of a group of heads are rows, whichever of the two is further apart in memory.
+    (query, head) pairs of a group of heads are rows, whichever of the two is further apart in memory. Numbers of pairs
+    and the extent of `fast` must be less than 2^24.
 
     What lies at or beyond an extent of the view reads as zero. The element type is the view's, or
     bf16 and f16 are widened to f32, i8 (signed) to i32. Consecutive elements of a lane are loaded up

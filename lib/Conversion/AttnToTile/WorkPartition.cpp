@@ -9,8 +9,8 @@ using namespace hocket;
 
 /// A row that no sequence has; numbers of rows and their sums stay within 32 bits.
 static constexpr int64_t kNoRow = int64_t(1) << 30;
-/// So that 2 kWaveRows times as many, less one, are a number of 32 bits.
-static constexpr int64_t kMostPairs = int64_t(1) << 26;
+/// With those of a workgroup numbers that `over` of a `tile.load` takes.
+static constexpr int64_t kMostPairs = int64_t(1) << 23;
 
 tile::BlockIdOp hocket::createBlockId(ExpansionBuilder &builder, const BlockOrdering &ordering, Value view, int64_t rows,
                                       Value rowCount, bool laterRowsSeeMore) {

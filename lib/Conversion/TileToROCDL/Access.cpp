@@ -43,12 +43,19 @@ Value hocket::lowering::placeAddress(Emitter &emit, const ViewValues &view,
   return emit.offset(address, emit.mul(emit.toI64(indices.back()), emit.i64(view.elementBytes())));
 }
 
+/// How often `divisor` is in `number`, neither of more bits than f32 has: LLVM divides those in few instructions.
+static Value quotientOfPairs(Emitter &emit, Value number, Value divisor) {
+  constexpr int64_t bits = (int64_t(1) << 24) - 1;
+  auto narrow = [&](Value value) -> Value { return arith::AndIOp::create(emit, value, emit.i32(bits)); };
+  return arith::DivUIOp::create(emit, narrow(number), narrow(divisor));
+}
+
 RowPairs::RowPairs(Emitter &emit, Value first, std::pair<Value, Value> extents, std::pair<Value, Value> strides)
     : strides(strides) {
   auto [slow, fast] = extents;
   // Of a dimension without places there are no pairs, and nothing is divided by 0.
   perSlow = arith::MaxSIOp::create(emit, fast, emit.i32(1));
-  slowPlace = emit.uniform(arith::DivUIOp::create(emit, first, perSlow));
+  slowPlace = emit.uniform(quotientOfPairs(emit, first, perSlow));
   fastPlace = arith::SubIOp::create(emit, first, emit.mul(slowPlace, perSlow));
   Value behind = arith::SubIOp::create(emit, slow, slowPlace);
   Value any = compare(emit, arith::CmpIPredicate::sgt, fast, emit.i32(0));
@@ -68,7 +75,7 @@ Value RowPairs::strideBits(Emitter &emit) const {
 
 Value RowPairs::offset(Emitter &emit, Value laneRow, int64_t step) const {
   Value number = emit.add(emit.add(fastPlace, laneRow), emit.i32(step));
-  Value slow = arith::DivUIOp::create(emit, number, perSlow);
+  Value slow = quotientOfPairs(emit, number, perSlow);
   Value fast = arith::SubIOp::create(emit, number, emit.mul(slow, perSlow));
   Value place = emit.add(emit.mul(slow, emit.toI32(strides.first)), emit.mul(fast, emit.toI32(strides.second)));
   Value exists = compare(emit, arith::CmpIPredicate::ult, slow, left);

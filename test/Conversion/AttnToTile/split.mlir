@@ -65,3 +65,11 @@ attn.combine @fold element_type(f16) head_dim(128) waves(2)
 // CHECK-LABEL: tile.kernel @with_lse
 // CHECK: tile.combine %partial, %partial_lse splits(%num_splits) into %o and %lse[
 attn.combine @with_lse element_type(bf16) head_dim(72) lse
+
+// -----
+
+// Waves that share slices have the same rows.
+// CHECK-LABEL: tile.kernel @fold_shared
+// CHECK: %[[BATCH:.*]], %[[HEAD:.*]], %[[ROW:.*]] = tile.block_id %o rows(2)
+// CHECK: tile.combine %partial, %partial_lse splits(%num_splits) into %o[%[[BATCH]], %[[ROW]], %[[HEAD]]] rows(2) split_waves :
+attn.combine @fold_shared element_type(bf16) head_dim(128) split_waves waves(8)

@@ -286,3 +286,8 @@ attn.forward @none element_type(bf16) head_dim(128) descale_channels
 
 // expected-error @below {{has descale_rows, of rows of one head, and group_rows, with rows of several; leave one of them out}}
 attn.forward @rows element_type(bf16) head_dim(128) descale descale_rows(32) group_rows
+
+// -----
+
+// expected-error @below {{has split_waves and work_list, of whose entries each wave has rows of its own; leave one of them out}}
+attn.combine @shared_entries element_type(bf16) head_dim(128) work_list split_waves

@@ -43,6 +43,8 @@ attn.forward @slices element_type(bf16) head_dim(64) lse split
 attn.combine @fold element_type(bf16) head_dim(64) waves(4)
 // CHECK: attn.combine @fold_all element_type(f16) head_dim(128) lse waves(1)
 attn.combine @fold_all element_type(f16) head_dim(128) lse waves(1)
+// CHECK: attn.combine @fold_shared element_type(bf16) head_dim(64) split_waves waves(8)
+attn.combine @fold_shared element_type(bf16) head_dim(64) split_waves waves(8)
 
 // Modifications: what is captured is bound to its name, which is printed.
 // CHECK: attn.forward @modified element_type(bf16) head_dim(128) sink score_mod(@twice, @alibi) mask_mod(@near){{$}}

@@ -401,3 +401,22 @@ tile.kernel @relabel_more(%x: f32) target("gfx950") waves(1) {
   // expected-error @below {{takes '!tile.frag<32x32xf32, acc>', of which a lane holds 16 numbers, as '!tile.frag<1x2048xf32, lines(1)>', of which it holds 32; the same numbers of the same type are needed}}
   %b = tile.relabel %a : !tile.frag<32x32xf32, acc> -> !tile.frag<1x2048xf32, lines(1x64)>
 }
+
+// -----
+
+tile.kernel @shares_beside(%p: !tile.view<?x?x?x64xf32>, %l: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(4) {
+  // expected-error @below {{at(8), expected a multiple of 16 from 0 to}}
+  tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(4) split_waves at(8) : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>
+}
+
+// -----
+
+tile.kernel @shares_apart(%p: !tile.view<?x?x?x64xf32>, %l: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(4) {
+  %row = tile.wave_row %n rows(4)
+  %some = arith.cmpi slt, %row, %n : i32
+  // expected-note @below {{this one}}
+  scf.if %some {
+    // expected-error @below {{stands in 'scf.if', where waves may go different ways, but all must meet; move it out}}
+    tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(4) split_waves : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>
+  }
+}
