@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TYPES = {"bf16": "bf16", "fp16": "f16", "f32": "f32", "f8e4m3": "f8E4M3FN", "f8e5m2": "f8E5M2"}
+TYPES = {"bf16": "bf16", "fp16": "f16", "f32": "f32", "f8e4m3": "f8E4M3FN", "f8e5m2": "f8E5M2", "i8": "i8"}
 HEADS = {"gfx950": ["32", "64", "72", "96", "128", "160", "192", "192/128", "224", "256"],
          "gfx942": ["32", "64", "72", "96", "128", "192", "192/128", "256"]}
 SCHEDULES = {"gfx950": ["sequential", "double_buffer", "preload_1", "dual_wave", "read_ahead"],
@@ -82,10 +82,10 @@ def types(dtype):
     """As `attn.forward` lists them: of "bf16", "f8e4m3_o_fp16" or "bf16_kv_f8e4m3"."""
     first, *words = dtype.split("_")
     of = dict.fromkeys("qkvo", first)
-    if first.startswith("f8"):
-        of["o"] = "bf16"
     for tensors, name in zip(words[::2], words[1::2]):
         of.update(dict.fromkeys(tensors, name))
+    if first in ("f8e4m3", "f8e5m2", "i8") and "o" not in words[::2]:
+        of["o"] = of["v"] if of["v"] in ("bf16", "fp16") else "bf16"
     if len(set(of.values())) == 1:
         return TYPES[first]
     return ", ".join(f"{tensor} = {TYPES[name]}" for tensor, name in of.items())

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """How good the registry's choices are: scripts/registry-check.py [--build BUILD] [--problems N] [--seed S] [--head-dim D ...]
+                                                           [--vary]
 
 Draws random problems, predicts each under every registered kernel that takes it and under the one that the registry
 chooses (`hocket-run bench`), and compares. Predictions of the cycle model, not measurements. Split KV is left out: its
@@ -8,6 +9,10 @@ choice is computed from the kernels' costs (docs/SplitKV.md).
 Prints the problems whose choice is more than --within per cent (default 3) slower than the best, with both kernels, as
 they are found, and how many there are. --json FILE keeps all predictions, from which rules can be derived
 (docs/Registry.md); problems that it has already are not predicted again, so a run that was stopped goes on.
+
+--vary asks whether a choice is robust: kernels that are near the best are predicted under each variation of the cycle
+model's doubtful parameters, too, and a choice that is more than --regret per cent (default 8) behind the best of them
+under one of these is printed with it.
 Exit status: 0 all within, 1 some not, 2 a prediction failed.
 """
 import argparse
@@ -55,14 +60,14 @@ def whole_kernels(registry, arch, head_dim):
             if kernel.get("role", "whole") == "whole" and arch in kernel["arch"] and takes(kernel, head_dim)]
 
 
-def predict(run, arch, problem, names):
+def predict(run, arch, problem, names, *further):
     """The rows of the bench report of a problem: one."""
     with tempfile.TemporaryDirectory() as directory:
         listed, out = pathlib.Path(directory, "problems.csv"), pathlib.Path(directory, "out.json")
         with listed.open("w", newline="") as stream:
             csv.writer(stream).writerows([COLUMNS, problem])
         command = [run, "bench", "--device", "sim", f"--arch={arch}", "--problems", listed, "--json", out,
-                   "--kernel", "chosen=auto", *(part for name in names for part in ("--kernel", f"{name}={name}"))]
+                   "--kernel", "chosen=auto", *(part for name in names for part in ("--kernel", f"{name}={name}")), *further]
         result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
         if not out.exists():
             print(f"registry-check.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)
@@ -91,6 +96,34 @@ def judge(row, within):
     return off
 
 
+# How much slower than the best a kernel may be for a variation to put it first.
+NEAR = 0.15
+
+
+def near_best(row):
+    """Names of the kernels that a variation may put first."""
+    times = {name: time for name, entry in row["kernels"].items() if name != "chosen" and (time := time_of(entry))}
+    best = min(times.values(), default=0)
+    return [name for name, time in times.items() if time <= best * (1 + NEAR)]
+
+
+def regret(row, most):
+    """The largest share by which a problem's choice is behind under a variation, which is printed where it is too much."""
+    varied = {name: {each["parameter"]: each["us"] for each in entry["variations"]}
+              for name, entry in row["kernels"].items() if time_of(entry)}
+    chosen = varied.pop("chosen", None)
+    if not chosen or not varied:
+        return None
+    behind = {parameter: max(us / times[parameter] - 1 for times in varied.values()) for parameter, us in chosen.items()}
+    worst = max(behind, key=behind.get)
+    if behind[worst] > most / 100:
+        name = row["kernels"]["chosen"].get("registered", "auto")
+        best = min(varied, key=lambda other: varied[other][worst])
+        print(f"{row['problem']}: with {worst} {name} {chosen[worst]:.1f} us, {best} {varied[best][worst]:.1f} us "
+              f"({100 * behind[worst]:.1f} % behind)", flush=True)
+    return max(0.0, behind[worst])
+
+
 def kept(file):
     """The predictions of an earlier run, by problem: [{"drawn": [..], "row": bench's row}]."""
     if not file or not file.exists():
@@ -113,25 +146,36 @@ def main():
     parser.add_argument("--head-dim", type=int, nargs="+", default=[64, 128, 256])
     parser.add_argument("--most-work", type=float, default=2**34, help="batch * heads * seq_q * seq_kv at most")
     parser.add_argument("--within", type=float, default=3.0)
+    parser.add_argument("--vary", action="store_true")
+    parser.add_argument("--regret", type=float, default=8.0)
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
     drawn = problems(options.problems, options.seed, options.head_dim, options.most_work)
     registry = json.loads((ROOT / "kernels" / "registry.json").read_text())
     rows = kept(options.json)
-    off = []
+    run = options.build / "bin" / "hocket-run"
+    off, behind = [], []
     for problem in drawn:
         if problem not in rows:
             names = whole_kernels(registry, options.arch, problem[5])
-            [rows[problem]] = predict(options.build / "bin" / "hocket-run", options.arch, problem, names)
+            [rows[problem]] = predict(run, options.arch, problem, names)
             keep(options.json, rows)
         share = judge(rows[problem], options.within)
         if share is not None:
             off.append(share)
+        if not options.vary or share is None:
+            continue
+        row, = predict(run, options.arch, problem, near_best(rows[problem]), "--vary")
+        if (share := regret(row, options.regret)) is not None:
+            behind.append(share)
     far = sum(share > options.within / 100 for share in off)
     mean = sum(off) / max(len(off), 1)
     print(f"seed {options.seed}: {len(off) - far} of {len(off)} choices within {options.within:g} % of the best, "
           f"{100 * mean:.2f} % slower on average")
-    return 1 if far else 0
+    if behind:
+        print(f"under variations: {sum(share <= options.regret / 100 for share in behind)} of {len(behind)} choices within "
+              f"{options.regret:g} % of the best under each, {100 * max(behind):.1f} % at most")
+    return 1 if far or any(share > options.regret / 100 for share in behind) else 0
 
 
 if __name__ == "__main__":

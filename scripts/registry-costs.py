@@ -40,16 +40,12 @@ def tiles_of(cost):
     return ((0,) if cost.get("causal") else ()) + (SMALL_TILES if cost["keys"] <= 32 else TILES)
 
 
-def heads_and_rows(kernel, cost, tiles, quarters):
-    """Heads for each of K and V and queries that fill so many quarters of a block's rows; of 0 one row. Where rows are
-    the heads of a group, a block's rows are queries, each with up to 32 heads."""
-    group = 32 if kernel.get("group_rows") else 1
-    if quarters == 0 and tiles == 0:
-        return 1, cost["rows"]
+def rows_of(cost, quarters):
+    """Queries that fill so many quarters of a block's rows; of 0 one row."""
     if quarters == 0:
         # The mask of a single query hides nothing, and is left out.
-        return 1, 2 if cost.get("causal") else 1
-    return (group * quarters // 4, cost["rows"]) if group > 1 else (1, cost["rows"] * quarters // 4)
+        return 2 if cost.get("causal") else 1
+    return cost["rows"] * quarters // 4
 
 
 def problem(kernel, cost, workgroups, tiles, quarters=4, keys=None):
@@ -57,10 +53,10 @@ def problem(kernel, cost, workgroups, tiles, quarters=4, keys=None):
     (default: all). With no tiles each second block has none, and the others one."""
     slices = 2 if kernel.get("role") == "slices" else 1
     kv_heads = max(workgroups // (slices if tiles else 2), 1)
-    group, rows = heads_and_rows(kernel, cost, tiles, quarters)
+    rows = rows_of(cost, quarters)
     seq_kv = tiles * cost["keys"] * slices - (cost["keys"] - keys if keys else 0)
     qk, v = cost["head_dims"]
-    return ["--heads", kv_heads * group, "--kv-heads", kv_heads, "--seq-q", rows if tiles else 2 * rows,
+    return ["--heads", kv_heads, "--seq-q", rows if tiles else 2 * rows,
             "--seq-kv", max(seq_kv, 1), "--head-dim", qk, "--head-dim-v", v, "--dtype", kernel["dtypes"][0],
             *(f"--{flag}" for flag in ("lse", "causal") if cost.get(flag))]
 
@@ -110,10 +106,6 @@ def made_anew(run, kernel, cost):
     units, keys = UNITS[cost["arch"]], cost["keys"]
     resident = predict(run, kernel, cost, [problem(kernel, cost, 32 * units, 1)])[0]["resident_workgroups"]
     workgroups = units * resident
-    # Where blocks see nothing they have all rows, unless these are the heads of a group.
-    groups = kernel.get("group_rows") and 0 in tiles_of(cost)
-    shares = range(4) if groups else ()
-    idle = kinds_of(run, kernel, cost, [problem(kernel, cost, workgroups, 0, quarters) for quarters in shares], min)
     few_keys = (1, keys // 2 - 1, keys // 2 + 1, keys - 1)
     whole = whole_of(run, kernel, cost, workgroups)
     kinds = iter(kinds_of(run, kernel, cost, [
@@ -133,7 +125,7 @@ def made_anew(run, kernel, cost):
         made["skew"] = [round(kind["skew"], 3) for kind in whole.values()]
     if resident > 2:
         made["pair"] = of_pairs(run, kernel, cost)
-    saved = [(whole[count], one) for count in few for one in few[count]] + [(whole[0], one) for one in idle]
+    saved = [(whole[count], one) for count in few for one in few[count]]
     made["few_rows"] = {state: numbers(state, saved) for state in states}
     made["part_tile"] = {state: numbers(state, parts) for state in states}
     return made
@@ -184,7 +176,8 @@ def combine_grid(run, cost, steps, workgroups):
 def made_of_combine(run, kernel, cost):
     """The numbers of a kernel that combines slices."""
     units = UNITS[cost["arch"]]
-    resident = combine_grid(run, cost, 1, 16 * units)["resident_workgroups"]
+    # A kernel for few rows is the one that is chosen for few rows.
+    resident = combine_grid(run, cost, 1, units)["resident_workgroups"]
     kinds = [combine_grid(run, cost, steps, units * resident)["kinds"][0] for steps in COMBINE_STEPS]
     made = {"resident": resident, "tiles": list(COMBINE_STEPS)}
     for state in STATES:

@@ -186,14 +186,25 @@ KernelRegistry::alternatives(const KernelEntry &chosen, const ForwardProblem &pr
 Result<const KernelEntry *> KernelRegistry::selectCombine(const ForwardProblem &problem,
                                                           std::string_view architecture) const {
   std::string why = "the registry has none";
+  const KernelEntry *fallback = nullptr;
+  const manifest::Variables variables = problemVariables(problem);
   for (const KernelEntry &entry : entries) {
     if (entry.role != KernelRole::Combine)
       continue;
     std::vector<BrokenRule> broken = brokenRules(entry, problem, architecture);
-    if (broken.empty())
+    if (!broken.empty()) {
+      why = broken.front().text;
+      continue;
+    }
+    Result<manifest::Value> pays = entry.pays.evaluate(variables);
+    if (!pays.ok())
+      return Error{pays.error().kind, "registered kernel '" + entry.name + "': \"pays\": " + pays.error().message};
+    if (pays->asReal() != 0)
       return &entry;
-    why = broken.front().text;
+    fallback = &entry;
   }
+  if (fallback)
+    return fallback;
   return unsupported("no kernel combines the slices of the problem '" + problem.describe() +
                      "' on " + std::string(architecture) + ": " + why + "; use num-splits 1");
 }

@@ -1,7 +1,6 @@
 #include "ExpectedTime.h"
 
 #include "Grid/GridSchedule.h"
-#include "Grid/WaveShape.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -34,7 +33,7 @@ WorkgroupLoad SlicesLaunch::loadOf(int64_t block, int64_t slice, bool isFirst) c
   const double rows = double(std::min(problem.seqQ - (blocksDiffer ? block : 0) * cost.rows, cost.rows));
   return {.tiles = tiles.size(),
           .lastKeys = holdsLast ? keys.end % cost.keys : 0,
-          .rowShare = rows * filledShare / double(cost.rows),
+          .rowShare = rows / double(cost.rows),
           .isFirst = isFirst};
 }
 
@@ -75,7 +74,7 @@ double SlicesLaunch::bytesOfRows(int64_t block, int64_t slice) const {
   const int64_t rows = std::min(problem.seqQ - block * cost.rows, cost.rows);
   const int64_t in = tilesOf(block, slice).empty() ? 0 : bytesOf(problem.dtype.q);
   const int64_t out = splits > 1 ? kPartialBytes : bytesOf(problem.dtype.o);
-  return double(rows) * headsOfRow * double(problem.headDim * in + problem.headDimV * out);
+  return double(rows) * double(problem.headDim * in + problem.headDimV * out);
 }
 
 KeyRange SlicesLaunch::keysRead(int64_t block, int64_t slice) const {
@@ -137,26 +136,16 @@ double SlicesLaunch::microseconds(const Machine &machine) const {
 ForwardProblem attention::asCounted(ForwardProblem problem, const KernelEntry &kernel) {
   if (!kernel.tuning.groupRows)
     return problem;
-  problem.seqQ *= static_cast<int64_t>(llvm::divideCeil(problem.heads / problem.kvHeads, kWaveRows));
+  problem.seqQ *= problem.heads / problem.kvHeads;
   problem.heads = problem.kvHeads;
   return problem;
-}
-
-/// Of the rows of a wave, those that there are: all, or the heads of a group.
-static double filledShareOf(const ForwardProblem &problem, const KernelEntry &kernel) {
-  if (!kernel.tuning.groupRows)
-    return 1;
-  const int64_t group = problem.heads / problem.kvHeads;
-  return double(group) / double(llvm::alignTo(group, kWaveRows));
 }
 
 SlicesLaunch::SlicesLaunch(const ForwardProblem &problem, const KernelEntry &kernel, const KernelCost &cost,
                            int64_t splits)
     : problem(asCounted(problem, kernel)), cost(cost), splits(splits), paired(kernel.tuning.blockOrder == "paired"),
       blocks(static_cast<int64_t>(llvm::divideCeil(this->problem.seqQ, cost.rows))),
-      blocksDiffer(kernel.tuning.groupRows || problem.visibility.laterRowsSeeMore()),
-      headsOfRow(double(problem.heads * problem.seqQ) / double(this->problem.heads * this->problem.seqQ)),
-      filledShare(filledShareOf(problem, kernel)) {}
+      blocksDiffer(kernel.tuning.groupRows || problem.visibility.laterRowsSeeMore()) {}
 
 /// Whether what a workgroup computes follows from its rows, the corner of a causal mask and the lengths alone.
 static bool isPlain(const ForwardProblem &problem) {

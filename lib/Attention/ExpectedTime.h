@@ -36,8 +36,7 @@ struct Machine {
   }
 };
 
-/// `problem` as the grid of `kernel` counts it: where heads of a group are rows, items (queries, or parts of their
-/// groups) of KV heads.
+/// `problem` as the grid of `kernel` counts it: where the pairs of a group are rows, those of KV heads.
 ForwardProblem asCounted(ForwardProblem problem, const KernelEntry &kernel);
 
 /// Computes what KeySlices.h says.
@@ -90,8 +89,6 @@ private:
   bool paired; ///< the second half of the blocks comes in the opposite order
   int64_t blocks;
   bool blocksDiffer; ///< in what they execute
-  double headsOfRow; ///< of a counted row: where heads of a group are rows, several
-  double filledShare; ///< of a wave's rows, those that there are
 };
 
 /// Microseconds that `kernel`, which computes the problem whole, is expected to take; nothing where its costs do not tell:

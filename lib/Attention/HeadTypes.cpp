@@ -8,7 +8,11 @@ using namespace hocket::attention;
 
 static bool isSmall(ElementType type) { return infoOf(type).isFloat() && infoOf(type).bits == 8; }
 
-ElementType HeadTypes::outputOf(ElementType q) { return isSmall(q) ? ElementType::BF16 : q; }
+ElementType HeadTypes::usualOutput() const {
+  if (!isSmall(q) && q != ElementType::I8)
+    return q;
+  return isOperandType(v) ? v : ElementType::BF16;
+}
 
 ElementType HeadTypes::of(std::string_view tensor) const {
   if (tensor == "k")
@@ -29,7 +33,7 @@ std::string attention::optionName(const HeadTypes &types) {
     if (types.v != types.q)
       add("v", types.v);
   }
-  if (types.o != HeadTypes::outputOf(types.q))
+  if (types.o != types.usualOutput())
     add("o", types.o);
   return text;
 }
@@ -38,8 +42,8 @@ static Result<ElementType> parseType(std::string_view text) {
   if (std::optional<ElementType> type = parseElementType(text))
     return *type;
   return invalidInput("dtype '" + std::string(text) +
-                      "' is not supported; use bf16, fp16, f8e4m3, f8e5m2, f32, or bf16_kv_f8e4m3 for K and V of another type "
-                      "than Q");
+                      "' is not supported; use bf16, fp16, f8e4m3, f8e5m2, f32, or bf16_kv_f8e4m3 or i8_v_f8e4m3 for K or V of "
+                      "another type than Q");
 }
 
 Result<HeadTypes> attention::parseHeadTypes(std::string_view text) {
@@ -53,6 +57,7 @@ Result<HeadTypes> attention::parseHeadTypes(std::string_view text) {
   if (!q.ok())
     return q.error();
   HeadTypes types(*q);
+  bool isOutputGiven = false;
   for (size_t i = 1; i < words.size(); i += 2) {
     Result<ElementType> type = parseType(words[i + 1]);
     if (!type.ok())
@@ -66,18 +71,38 @@ Result<HeadTypes> attention::parseHeadTypes(std::string_view text) {
     if (tensor.ends_with('v'))
       types.v = *type;
     if (tensor == "o")
-      types.o = *type;
+      types.o = *type, isOutputGiven = true;
   }
+  if (!isOutputGiven)
+    types.o = types.usualOutput();
   if (Status status = validate(types); !status.ok())
     return status.error();
   return types;
 }
 
+static Status refuse(const char *tensor, ElementType found, const HeadTypes &nearest) {
+  return unsupported("dtype of " + std::string(tensor) + " is " + std::string(hocket::optionName(found)) +
+                     ", which no kernel takes; use " + optionName(nearest));
+}
+
+/// Q or K are integers.
+static Status validateIntegers(const HeadTypes &types) {
+  constexpr ElementType integer = ElementType::I8, usual = ElementType::F8E4M3;
+  const bool isTaken = isSmall(types.v) || isOperandType(types.v);
+  const HeadTypes nearest(integer, integer, isTaken ? types.v : usual);
+  if (types.q != integer)
+    return refuse("q", types.q, nearest);
+  if (types.k != integer)
+    return refuse("k", types.k, nearest);
+  if (!isTaken)
+    return refuse("v", types.v, nearest);
+  bool mayWrite = isSmall(types.v) ? isOperandType(types.o) : types.o == types.v;
+  return mayWrite ? Status::success() : refuse("o", types.o, nearest);
+}
+
 Status attention::validate(const HeadTypes &types) {
-  auto refuse = [](const char *tensor, ElementType found, const HeadTypes &nearest) -> Status {
-    return unsupported("dtype of " + std::string(tensor) + " is " + std::string(hocket::optionName(found)) +
-                       ", which no kernel takes; use " + optionName(nearest));
-  };
+  if (types.q == ElementType::I8 || types.k == ElementType::I8)
+    return validateIntegers(types);
   const ElementType q = types.q;
   const bool isWide = q == ElementType::F32;
   if (!isOperandType(q) && !isSmall(q) && !isWide)

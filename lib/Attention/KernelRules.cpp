@@ -117,7 +117,7 @@ private:
       return;
     if (problem.blocks.any()) {
       repairable = false;
-      fail("block lists", "there", "none, since its rows are heads");
+      fail("block lists", "there", "none, since its rows are of several heads");
     }
     if (entry.tuning.splitWaves && problem.semantics().lists.vectorPages) {
       repairable = false;

@@ -235,6 +235,9 @@ Status attention::checkUpdate(const ForwardProblem &problem) {
   if (lists.packedQ && problem.newRows != problem.seqQ)
     return invalidInput("append is " + std::to_string(problem.newRows) + ", where queries are packed a sequence gets a "
                         "new key for each of its queries, up to seq-q; give that, " + std::to_string(problem.seqQ));
+  if (problem.dtype.k == ElementType::I8 && !update.asStored)
+    return unsupported("keys are i8, and new ones are rounded to floats alone; quantise them and append them as they are "
+                       "stored (append-as-stored)");
   if (!update.turns())
     return Status::success();
   if (update.rotaryDim < kRotaryUnit || update.rotaryDim > problem.headDim || update.rotaryDim % kRotaryUnit != 0)

@@ -66,14 +66,13 @@ static const KernelCost *roughCost(const KernelEntry &kernel, HeadDims dims, std
 
 std::vector<SplitEstimate>
 attention::estimateSplits(const ForwardProblem &problem, const KernelEntry &whole,
-                          const KernelEntry &slices, const KernelEntry &combine,
+                          const KernelEntry &slices, const KernelRegistry &registry,
                           std::string_view architecture, unsigned units) {
   Result<const ArchInfo *> arch = findArch(architecture);
   HeadDims dims{problem.headDim, problem.headDimV}, out{problem.headDimV, problem.headDimV};
   const KernelCost *wholeCost = roughCost(whole, dims, architecture, problem.wantLse),
-                   *slicesCost = roughCost(slices, dims, architecture),
-                   *combineCost = roughCost(combine, out, architecture);
-  if (!arch.ok() || !wholeCost || !slicesCost || !combineCost || units == 0)
+                   *slicesCost = roughCost(slices, dims, architecture);
+  if (!arch.ok() || !wholeCost || !slicesCost || units == 0)
     return {};
   Machine machine(*arch, units);
   int64_t most = kMostRounds * machine.units * slicesCost->resident;
@@ -88,6 +87,12 @@ attention::estimateSplits(const ForwardProblem &problem, const KernelEntry &whol
     SlicesLaunch launch(problem, slices, *slicesCost, splits);
     if (launch.workgroups() > most)
       break;
+    ForwardProblem split = problem;
+    split.tuning.numSplits = splits;
+    Result<const KernelEntry *> combine = registry.selectCombine(split, architecture);
+    const KernelCost *combineCost = combine.ok() ? roughCost(**combine, out, architecture) : nullptr;
+    if (!combineCost)
+      return {};
     estimates.push_back({splits, launch.microseconds(machine),
                          combineMicroseconds(problem, *combineCost, splits, machine)});
   }
@@ -196,12 +201,15 @@ static Result<SelectedKernels> select(const KernelRegistry &registry, const Forw
       return selected;
     }
   selected.split = choose(
-      estimateSplits(problem, **whole, *other->kernels[0], *other->kernels[1], architecture, units),
+      estimateSplits(problem, **whole, *other->kernels[0], registry, architecture, units),
       units);
   if (selected.split.splits == 1)
     return selected;
   selected.problem.tuning.numSplits = selected.split.splits;
-  selected.kernels = std::move(other->kernels);
+  Result<const KernelEntry *> combine = registry.selectCombine(selected.problem, architecture);
+  if (!combine.ok())
+    return combine.error();
+  selected.kernels = {other->kernels[0], *combine};
   return selected;
 }
 

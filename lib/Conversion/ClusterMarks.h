@@ -1,4 +1,4 @@
-// What convert-tile-to-rocdl leaves for schedule-clusters: discardable attributes of a
+// What convert-tile-to-rocdl leaves for schedule-clusters: discardable attributes, most of them of a
 // `rocdl.sched.barrier` that stands where a cluster begins.
 #pragma once
 
@@ -8,5 +8,9 @@ namespace hocket {
 inline constexpr const char *kClusterMark = "tile.cluster";
 /// The schedule's interleave pattern, if it has one.
 inline constexpr const char *kInterleaveMark = "tile.interleave";
+
+/// Of what makes registers: if later clusters use them, it is complete where its cluster ends, so that LLVM cannot compute
+/// there what those clusters are to compute of it.
+inline constexpr const char *kCompleteMark = "tile.complete";
 
 } // namespace hocket

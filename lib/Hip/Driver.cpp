@@ -80,8 +80,8 @@ void Driver::say(unsigned level, const std::string &text) const {
 }
 
 void Driver::sayMissing(const char *name) {
-  std::lock_guard lock(missingMutex);
-  if (missing.insert(name).second)
+  std::lock_guard lock(missing.mutex);
+  if (missing.names.insert(name).second)
     say(1, std::string(name) + " is not supported");
 }
 

@@ -174,8 +174,11 @@ private:
   Driver();
   void startClock();
   Settings settings;
-  std::mutex missingMutex;
-  std::set<std::string> missing;
+  /// Functions that the program asked for in vain.
+  struct Missing {
+    std::mutex mutex;
+    std::set<std::string> names;
+  } missing;
 };
 
 /// What HIP keeps for each thread.

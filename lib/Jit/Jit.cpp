@@ -107,7 +107,7 @@ Result<CompileOptions> jit::compileOptions(const attention::KernelEntry &entry, 
 std::string jit::describeVariant(const attention::KernelEntry &entry,
                                  const attention::KernelVariant &variant) {
   if (entry.role == attention::KernelRole::Combine)
-    return describeCombine(variant);
+    return describeCombine(variant, entry.tuning);
   return describeForward(variant, entry.role == attention::KernelRole::Slices);
 }
 

@@ -183,6 +183,12 @@ LogicalResult PlanReader::readOp(Operation &op) {
       })
       .Case([&](BarrierOp barrier) { return readBarrier(barrier), success(); })
       .Case([&](ReduceWavesOp reduction) { return readReduction(reduction), success(); })
+      .Case([&](CombineOp combine) {
+        // Waves that share slices meet once, unless the workgroup has no rows.
+        if (combine.getSplitWaves() && kernel.getWaves() != 1)
+          addOptional(Kind::Barrier);
+        return success();
+      })
       .Case([&](BeginLoadOp begin) {
         add(Kind::Accesses, begin.getPending().getType().getLeastLoads());
         return success();

@@ -294,17 +294,25 @@ private:
       if (rows == 1 || strides == viewStrides.end())
         return;
       auto whole = cast<tile::ViewType>(argument.getType());
-      int64_t dimension = whole.getRank() - view.getRank() + along;
-      std::string count = std::to_string(rows);
-      if (ShapedType::isDynamic(whole.getShape()[dimension])) {
-        int64_t before =
-            llvm::count_if(whole.getShape().take_front(dimension), ShapedType::isDynamic);
-        count = "min(" + viewSizes[argument][before] + ", " + count + ")";
-      }
+      const int64_t further = whole.getRank() - view.getRank();
+      /// What a dimension of the view spans, `most` of its places or all.
+      auto spanOf = [&](int64_t ofView, std::optional<int64_t> most) {
+        int64_t dimension = further + ofView;
+        std::string count = std::to_string(most.value_or(whole.getShape()[dimension]));
+        if (ShapedType::isDynamic(whole.getShape()[dimension])) {
+          int64_t before =
+              llvm::count_if(whole.getShape().take_front(dimension), ShapedType::isDynamic);
+          count = most ? "min(" + viewSizes[argument][before] + ", " + count + ")" : viewSizes[argument][before];
+        }
+        bool isLast = dimension + 1 == whole.getRank();
+        return "(" + count + " - 1) * (" + (isLast ? "1" : strides->second[dimension]) + ")";
+      };
       int64_t elementBytes = view.getElementType().getIntOrFloatBitWidth() / 8;
       std::string limit = std::to_string(kMaxSpanBytes / elementBytes);
-      std::string condition =
-          "(" + count + " - 1) * (" + strides->second[dimension] + ") <= " + limit;
+      std::string span = spanOf(along, rows);
+      if (access->over)
+        span += " + " + spanOf(access->over->second, std::nullopt);
+      std::string condition = span + " <= " + limit;
       if (conditions.insert(condition).second)
         status = require(condition, std::to_string(rows) + " rows of " +
                                         kernel.getBinding(argument.getArgNumber()).str() +

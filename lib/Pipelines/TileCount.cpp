@@ -197,7 +197,7 @@ Result<TileCount> hocket::countTiles(const ForwardProblem &problem, const attent
   if (problem.blocks.any())
     return dependsOnTensors();
   if (entry.tuning.groupRows)
-    return unsupported("rows are heads, of which each wave has those of one query");
+    return unsupported("rows are pairs of a query and a head");
   Result<TileSizes> sizes = sizesOf(problem, entry, architecture);
   if (!sizes.ok())
     return sizes.error();

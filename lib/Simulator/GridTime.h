@@ -53,6 +53,23 @@ struct GridTime {
 /// of one kernel, by what they do and residents.
 using KindCache = std::map<std::pair<WorkDone, unsigned>, std::vector<double>>;
 
+/// Parameters to predict under, and what earlier predictions under them know of the kernel (may be null).
+struct Assumption {
+  TimeParameters parameters;
+  KindCache *cache = nullptr;
+};
+
+/// Predicts a launch under each of `assumptions`, one at least, in their order; `options.parameters` and
+/// `options.workgroups` are not used. What the grid does is found by execution once: another assumption costs what timing
+/// the kinds anew costs, which is little. Each result is what `predictGrid` gives.
+Result<std::vector<GridTime>> predictGrids(runtime::Device &device, runtime::Kernel &kernel,
+                                           const runtime::LaunchShape &shape, std::span<const std::byte> kernarg,
+                                           const TimingOptions &options, std::span<const Assumption> assumptions);
+/// The same for callers that hold the program.
+Result<std::vector<GridTime>> predictGrids(Program &program, size_t kernelNumber, const runtime::LaunchShape &shape,
+                                           std::span<const std::byte> kernarg, const TimingOptions &options,
+                                           std::span<const Assumption> assumptions);
+
 /// Predicts a launch on `device`, which must be the simulator's. Executes samples of the
 /// workgroups: memory is written as by them. `options.workgroups` is not used.
 Result<GridTime> predictGrid(runtime::Device &device, runtime::Kernel &kernel,

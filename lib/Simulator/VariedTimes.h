@@ -1,6 +1,8 @@
 // What a launch is predicted to take under each variation of the cycle model's doubtful parameters.
 #pragma once
 
+#include "Grid/TimeParameters.h"
+
 #include <functional>
 #include <string>
 #include <utility>
@@ -11,6 +13,16 @@ class OStream;
 }
 
 namespace hocket::sim {
+
+/// Parameters with a value of `timeVariations`.
+struct VariedParameters {
+  std::string assignment; ///< "packed.f32_cycles=8"
+  TimeParameters parameters;
+  bool ofGrid = false; ///< the grid's: workgroups take as long as without it
+};
+
+/// `nominal` under each variation, in the order of `timeVariations`.
+Result<std::vector<VariedParameters>> variedParameters(const TimeParameters &nominal);
 
 /// Microseconds by assignment ("packed.f32_cycles=8"), in the order of `timeVariations`.
 class VariedTimes {

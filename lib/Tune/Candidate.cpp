@@ -36,7 +36,7 @@ Candidate Candidate::fromTable(const Table &table, const StepGraph &graph) {
   result.clusters = static_cast<int>(table.clusters.size());
   result.unroll = table.unroll, result.waveGroups = table.waveGroups;
   result.waves = table.waves, result.workgroups = table.workgroups, result.kvTile = table.kvTile;
-  result.masksApart = table.masksApart;
+  result.masksApart = table.masksApart, result.polynomials = table.polynomials;
   result.position.assign(graph.steps.size(), 0);
   result.rank.assign(graph.steps.size(), 0);
   std::vector<bool> multiplies(table.clusters.size());
@@ -135,6 +135,7 @@ static std::optional<int> firstUse(const StepGraph &graph, const std::vector<int
 Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices &choices) {
   Candidate result;
   result.masksApart = shapes.masksApart, result.workgroups = shapes.workgroups;
+  result.polynomials = shapes.polynomials;
   result.chooseShape(shapes, choices);
   // What is alone on its SIMD has nobody to take turns with.
   result.waveGroups = result.isAlone(shapes) ? 1 : 1 + choices.below(2);

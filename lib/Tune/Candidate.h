@@ -54,6 +54,7 @@ struct Shapes {
   std::string interleave; ///< what compute clusters that are drawn say of the order within them
   int workgroups = 0; ///< that all have on a compute unit where there is no choice, 0: not said
   bool masksApart = false;
+  int polynomials = 0; ///< as the start says
   int simds = 0; ///< of a compute unit; 0: not known
 };
 
@@ -139,6 +140,7 @@ private:
   int clusters = 1, waveGroups = 1, waves = 0, workgroups = 0, kvTile = 0;
   int unroll = 0; ///< 0: as often as rings have slots, so that each copy of the loop's body knows its own
   bool masksApart = false;
+  int polynomials = 0;
   std::vector<int> position;      ///< by step
   std::vector<int> rank;          ///< by step: who comes first in a cluster
   std::vector<int> priority;      ///< by cluster

@@ -128,6 +128,7 @@ Table Candidate::table(const StepGraph &graph) const {
   result.unroll = unroll ? unroll : unrollFor(graph);
   result.waveGroups = waveGroups, result.waves = waves, result.kvTile = kvTile;
   result.workgroups = workgroups == 1 ? 0 : workgroups, result.masksApart = masksApart;
+  result.polynomials = polynomials;
   std::vector<size_t> order(position.size());
   std::iota(order.begin(), order.end(), 0);
   auto key = [&](size_t step) { return std::tuple(floorCluster(position[step]), rank[step], step); };
@@ -151,7 +152,8 @@ std::string tune::toText(const Table &table, const StepGraph &graph, std::string
   for (auto [word, value, usual] : {std::tuple(" unroll(", table.unroll, 1),
                                     std::tuple(" wave_groups(", table.waveGroups, 1),
                                     std::tuple(" waves(", table.waves, 0),
-                                    std::tuple(" workgroups(", table.workgroups, 0)})
+                                    std::tuple(" workgroups(", table.workgroups, 0),
+                                    std::tuple(" polynomials(", table.polynomials, 0)})
     if (value != usual)
       text += word + std::to_string(value) + ")";
   text += table.masksApart ? " masks_apart {\n" : " {\n";

@@ -128,15 +128,23 @@ private:
   std::chrono::steady_clock::time_point begin;
   StepGraph graph;
   Shapes shapes;
-  std::map<int64_t, Demand> demands;  ///< by keys of a tile, as far as they are known
-  std::map<int64_t, StepGraph> graphs; ///< by keys of a tile: `graph`, and which steps do nothing then
+  /// What keys of a tile change, as far as it is known: the graph says which steps do nothing then.
+  struct OfTile {
+    std::optional<Demand> demand;
+    std::optional<StepGraph> graph;
+  };
+  std::map<int64_t, OfTile> tiles; ///< by keys of a tile; 0: not said
   std::map<Key, Trial> known;        ///< of earlier runs
   std::set<Key> seen;
   std::vector<Candidate> candidates; ///< of each trial
   std::vector<double> scores;        ///< of each trial: its cost, or what the preview leads to expect
   std::vector<size_t> order;         ///< the numbers of those that have a score, best first
-  mutable std::mutex costMutex;
-  mutable Costs costs, previews;
+  /// What is known of kernels; trials of a batch ask for it at the same time.
+  struct KnownCosts {
+    std::mutex mutex;
+    Costs whole, previews;
+  };
+  mutable KnownCosts costs;
   /// Of trials that have been asked for some: those that are left.
   std::map<size_t, std::vector<Neighbour>> neighbours;
   std::map<ChangeKey, Effect> effects;
@@ -182,16 +190,15 @@ Result<Algorithm> Search::algorithmOf(std::optional<int64_t> kvTile) const {
 Status Search::readDemands(const Algorithm &start) {
   int64_t waves = options.compile.waves.value_or(0);
   if (options.compile.kvTile || options.compile.from == Stage::Tile) {
-    demands[0] = start.demand;
-    demands[0].waves = waves;
+    tiles[0].demand = start.demand;
+    tiles[0].demand->waves = waves;
   }
   for (int64_t keys : options.kvTiles) {
     Result<Algorithm> algorithm = algorithmOf(keys);
     if (!algorithm.ok())
       return algorithm.error();
-    demands[keys] = std::move(algorithm->demand);
-    demands[keys].waves = waves;
-    graphs[keys] = std::move(algorithm->graph);
+    algorithm->demand.waves = waves;
+    tiles[keys] = {std::move(algorithm->demand), std::move(algorithm->graph)};
   }
   return Status::success();
 }
@@ -203,13 +210,14 @@ Search::Key Search::keyOf(const Candidate &candidate) const {
 /// Whether its dependences can be kept, and what is known of LDS and registers does not speak against it. What will
 /// hardly fit is tried now and then.
 bool Search::isWorthIt(Candidate &candidate) {
-  auto own = graphs.find(candidate.keysOfTile());
-  if (!candidate.repair(own == graphs.end() ? graph : own->second))
+  auto found = tiles.find(candidate.keysOfTile());
+  static const OfTile unknown;
+  const OfTile &own = found == tiles.end() ? unknown : found->second;
+  if (!candidate.repair(own.graph ? *own.graph : graph))
     return false;
-  auto demand = demands.find(candidate.keysOfTile());
-  if (demand == demands.end())
+  if (!own.demand)
     return true;
-  Fit fit = candidate.fit(graph, demand->second);
+  Fit fit = candidate.fit(graph, *own.demand);
   return fit == Fit::Yes || (fit == Fit::Tight && choices.chance(1, 4));
 }
 
@@ -231,12 +239,12 @@ Result<double> Search::costOf(const attention::CompiledKernel &kernel, const Cos
   llvm::ArrayRef code(reinterpret_cast<const uint8_t *>(kernel.codeObject.data()), kernel.codeObject.size());
   std::array<uint8_t, 32> key = llvm::SHA256::hash(code);
   {
-    std::lock_guard lock(costMutex);
+    std::lock_guard lock(costs.mutex);
     if (auto same = known.find(key); same != known.end())
       return same->second;
   }
   Result<double> microseconds = of(kernel);
-  std::lock_guard lock(costMutex);
+  std::lock_guard lock(costs.mutex);
   if (microseconds.ok())
     known.emplace(key, *microseconds);
   return microseconds;
@@ -251,7 +259,7 @@ static void callSlower(Trial &trial) {
 /// Times `kernel`, on the whole problem if the preview takes no longer than `limit`.
 Status Search::time(const attention::CompiledKernel &kernel, double limit, Trial &trial) const {
   if (options.preview) {
-    Result<double> preview = costOf(kernel, options.preview, previews);
+    Result<double> preview = costOf(kernel, options.preview, costs.previews);
     if (!preview.ok())
       return preview.error();
     trial.preview = *preview;
@@ -260,7 +268,7 @@ Status Search::time(const attention::CompiledKernel &kernel, double limit, Trial
       return Status::success();
     }
   }
-  Result<double> microseconds = costOf(kernel, cost, costs);
+  Result<double> microseconds = costOf(kernel, cost, costs.whole);
   if (!microseconds.ok())
     return microseconds.error();
   trial.outcome = Outcome::Timed;
@@ -529,7 +537,7 @@ Result<Found> Search::run() {
   if (Status status = readDemands(*algorithm); !status.ok())
     return status.error();
   shapes = {options.waves, options.kvTiles, options.workgroups, interleaveOf(algorithm->start), algorithm->start.workgroups,
-            algorithm->start.masksApart, static_cast<int>(algorithm->demand.simds)};
+            algorithm->start.masksApart, algorithm->start.polynomials, static_cast<int>(algorithm->demand.simds)};
   graph = std::move(algorithm->graph);
   Candidate first = Candidate::fromTable(algorithm->start, graph);
   seen.insert(keyOf(first));

@@ -77,6 +77,7 @@ static Table readTable(tile::ScheduleOp schedule, const StepGraph &graph) {
   table.waveGroups = static_cast<int>(schedule.getWaveGroups());
   table.waves = static_cast<int>(schedule.getWaves().value_or(0));
   table.masksApart = schedule.getMasksApart();
+  table.polynomials = static_cast<int>(schedule.getPolynomials().value_or(0));
   table.workgroups = static_cast<int>(schedule.getWorkgroups().value_or(0));
   for (tile::ClusterOp cluster : schedule.getBody().getOps<tile::ClusterOp>()) {
     size_t index = table.clusters.size();

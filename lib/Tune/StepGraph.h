@@ -55,6 +55,7 @@ struct Table {
   int unroll = 1, waveGroups = 1, waves = 0; ///< waves 0: not said
   int workgroups = 0;                        ///< on a compute unit, 0: not said
   bool masksApart = false;                   ///< tiles that masks may cut have loops of their own
+  int polynomials = 0;                       ///< one of so many pairs of weights is a polynomial, 0: none
   int kvTile = 0;                            ///< keys of a tile, 0: not said; no part of a schedule's text
 };
 

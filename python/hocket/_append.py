@@ -27,12 +27,12 @@ class Appended:
     def _view(self, tensor, name, first, stream, pool=None):
         """A tensor of the type that O has, or of `pool`'s where that has 8 bits."""
         _tensors.refuse_gradient(tensor, name)
-        of_bytes = ("u8", "i8", *_tensors.SMALL_FLOATS)
+        of_bytes = ("u8", *_tensors.SMALL)
         is_stored = pool is not None and pool.dtype in of_bytes and _tensors.read(tensor, name, None, stream).dtype in of_bytes
         view = _tensors.read(tensor, name, pool.dtype if is_stored else each_type(self._dtype)["o"], stream)
-        wanted = pool.dtype if is_stored else output_type(first.dtype)
+        wanted = pool.dtype if is_stored else output_type(first.dtype, None)
         # What O is of queries of 8 bits is known when there is one.
-        check_tensor(view, view.dtype if first.dtype in _tensors.SMALL_FLOATS and view.dtype in ("bf16", "f16") else wanted,
+        check_tensor(view, view.dtype if first.dtype in _tensors.SMALL and view.dtype in ("bf16", "f16") else wanted,
                      first.device, first.argument)
         return view
 
@@ -57,7 +57,7 @@ class Appended:
             if pool.read_only:
                 raise InvalidInput(f"argument '{name}_cache' is read-only, '{name}' is written to it")
             views[f"{name}_new"] = view
-        are_stored = [views[f"{name}_new"].dtype in _tensors.SMALL_FLOATS for name in "kv"]
+        are_stored = [views[f"{name}_new"].dtype in _tensors.SMALL for name in "kv"]
         if are_stored[0] != are_stored[1]:
             raise InvalidInput(f"argument 'v' has elements of {views['v_new'].dtype}, 'k' of {views['k_new'].dtype}; give both as "
                                f"the caches have them, or none")

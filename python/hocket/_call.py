@@ -95,22 +95,32 @@ def each_type(text):
         return dict.fromkeys("qkvo")
     first, *words = text.split("_")
     types = dict.fromkeys("qkvo", first or None)
-    if first in _tensors.SMALL_FLOATS:
-        types["o"] = "bf16"
     if len(words) % 2 or any(set(names) - set("kvo") for names in words[::2]):
         raise InvalidInput(f"argument 'dtype' is '{text}', wanted a type such as 'bf16', or several as in 'bf16_kv_f8e4m3'")
     for names, dtype in zip(words[::2], words[1::2]):
         types.update(dict.fromkeys(names, dtype))
+    if first in _tensors.SMALL and "o" not in words[::2]:
+        types["o"] = output_type(first, types["v"])
     return types
 
 
-def output_type(dtype):
-    """What O is of queries of `dtype`, where nothing is said."""
-    return "bf16" if dtype in _tensors.SMALL_FLOATS else dtype
+def output_type(q, v):
+    """What O is of queries and values of these types, where nothing is said."""
+    if q not in _tensors.SMALL:
+        return q
+    return v if v in ("bf16", "fp16", "f16") else "bf16"
 
 
 def check_types(q, k, v):
-    """Refuses types that do not go together: of 16 bits there is one, and keys of 8 bits go with any queries."""
+    """Refuses types that do not go together: of 16 bits there is one, keys of 8 bits go with any queries, and i8 with i8 alone,
+    beside values that are floats of 8 or 16 bits."""
+    if "i8" in (q.dtype, k.dtype):
+        if q.dtype != k.dtype:
+            raise InvalidInput(f"argument '{k.argument}' has elements of {k.dtype}, '{q.argument}' of {q.dtype}; give both i8")
+        if v.dtype not in ("bf16", "f16", *_tensors.SMALL_FLOATS):
+            raise InvalidInput(f"argument '{v.argument}' has elements of {v.dtype} beside '{k.argument}' of i8, wanted bf16, f16 or a "
+                               f"float of 8 bits")
+        return
     for tensor, other in ((k, q), (v, k)):
         if tensor.dtype != other.dtype and (tensor is v or tensor.dtype not in _tensors.SMALL_FLOATS) and not (
                 tensor.dtype in _tensors.SMALL_FLOATS and other.dtype in _tensors.SMALL_FLOATS):
@@ -323,13 +333,14 @@ class Call:
         views = {key: _tensors.read(_tensors.loadable(tensor) if copies(key) else tensor, name, types[key], self.stream)
                  for key, name, tensor in self.names.zip(q, k, v)}
         first = views["q"]
-        if first.dtype not in ("bf16", "f16", "f32", *_tensors.SMALL_FLOATS):
+        if first.dtype not in ("bf16", "f16", "f32", *_tensors.SMALL):
             raise InvalidInput(
-                f"argument '{self.names.q}' has elements of {first.dtype}, wanted bf16, f16, f32 or a float of 8 bits"
+                f"argument '{self.names.q}' has elements of {first.dtype}, wanted bf16, f16, f32, i8 or a float of 8 bits"
                 + ("; for the bits of bf16 say dtype='bf16'" if first.dtype in ("u16", "i16") else "")
-                + ("; for the bits of such say dtype='f8e4m3'" if first.dtype in ("u8", "i8") else "")
+                + ("; for the bits of such say dtype='f8e4m3'" if first.dtype == "u8" else "")
             )
         check_types(*(views[key] for key in "qkv"))
+        self._values = views["v"].dtype
         if self._paged:
             self._in_vectors = join_vectors(views["k"], views["v"])
         for key, tensor in views.items():
@@ -365,7 +376,7 @@ class Call:
 
     def _read_like(self, tensor, name, shape, first, is_written=False):
         """A tensor of rows of heads, of the queries' type and place; of bf16 or f16 where they have 8 bits."""
-        is_small = first.dtype in _tensors.SMALL_FLOATS
+        is_small = first.dtype in _tensors.SMALL
         view = _tensors.read(tensor if is_written else _tensors.loadable(tensor), name, each_type(self.dtype)["o"], self.stream)
         _check_shape(view, shape)
         check_rows(view, self.layout)
@@ -383,7 +394,7 @@ class Call:
     def _output(self, tensor, name, shape, like, first):
         """`tensor`, which is written, or a new one like `like`; and its memory."""
         if tensor is None:
-            tensor = self._new(like, shape, output_type(first.dtype))
+            tensor = self._new(like, shape, output_type(first.dtype, self._values))
         view = self._read_like(tensor, name, shape, first, is_written=True)
         _check_writable(view)
         return tensor, view
@@ -435,7 +446,7 @@ class Call:
         """New keys and angles have O's type, or new keys the cache's."""
         for name in ("k_new", "v_new", "rotary_cos", "rotary_sin"):
             view = self._beside.get(name)
-            if view is not None and view.dtype not in _tensors.SMALL_FLOATS:
+            if view is not None and view.dtype not in _tensors.SMALL:
                 check_tensor(view, out.dtype, out.device, out.argument)
 
     def _forward_shifted(self, rows, views):

@@ -12,6 +12,8 @@ TORCH_NAMES = {name: torch for name, (numpy, torch) in _hocket.element_types().i
 _SMALL_FLOATS = {f"torch.{torch}": name for name, torch in TORCH_NAMES.items() if torch.startswith("float8_e")}
 #: Those that K and V may have beside 16 bits, and Q too.
 SMALL_FLOATS = ("f8e4m3", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz")
+#: Those that Q may have beside O of 16 bits.
+SMALL = (*SMALL_FLOATS, "i8")
 
 
 def module_of(tensor):

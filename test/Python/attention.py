@@ -362,7 +362,7 @@ class Refusals(Case):
 
     def test_types(self):
         q, k, v = tensors()
-        self.refused(InvalidInput, "argument 'q' has elements of f64, wanted bf16, f16, f32 or a float of 8 bits", flash_attn_func,
+        self.refused(InvalidInput, "argument 'q' has elements of f64, wanted bf16, f16, f32, i8 or a float of 8 bits", flash_attn_func,
                      *(t.astype(numpy.float64) for t in (q, k, v)))
         bits = [t.view(numpy.uint16) for t in (q, k, v)]
         self.refused(InvalidInput, "for the bits of bf16 say dtype='bf16'", flash_attn_func, *bits)

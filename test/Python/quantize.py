@@ -43,6 +43,7 @@ def shared(sizes, per, block, kv_heads):
         return sizes.max(3), lambda scale: scale[..., None]
     if per == "mx":
         return sizes.reshape(batch, seq, heads, dim // 32, 32).max(4), lambda scale: scale.repeat(32, 3)
+    block = min(block, max(seq, 1))
     parts = [sizes[:, first: first + block].max((1, 3)) for first in range(0, seq, block)]
     return numpy.stack(parts, 2), lambda scale: scale.transpose(0, 2, 1).repeat(block, 1)[:, :seq, :, None]
 

@@ -77,6 +77,32 @@ def of_eight_bits():
     check("a descale of V alone", out, reference(TABLE[q], TABLE[k], TABLE[v] * 0.5, 64**-0.5, False), 3.5e-2)
 
 
+def of_integers():
+    """Q and K of every integer of 8 bits, -128 among them, beside V of 8 and 16 bits."""
+    q, k, v = random.integers(-128, 128, (1, 70, 4, 64)), random.integers(-128, 128, (1, 90, 2, 64)), normal(1, 90, 2, 64)
+    q, k = q.astype("int8"), k.astype("int8")
+    for types, values, seen, tolerance in (("i8_v_f8e4m3", rounded(v), TABLE[rounded(v)], 3.5e-2), ("i8_v_bf16", bf16(v), wide(bf16(v)), 3.5e-3)):
+        for scale in (1e-4, -1e-4):
+            out = hocket.flash_attn_func(q, k, values, softmax_scale=scale, dtype=types)
+            check(f"{types}, scale {scale}", out, reference(q.astype("float64"), k.astype("float64"), seen, scale, False), tolerance)
+    descale = numpy.array([[0.01, 0.02]], "float32")
+    out = hocket.flash_attn_func(q, k, rounded(v), softmax_scale=1, dtype="i8_v_f8e4m3", causal=True, q_descale=descale, k_descale=descale)
+    per_head = descale[:, None, :, None]
+    wanted = reference(q * per_head.repeat(2, 2), k * per_head, TABLE[rounded(v)], 1, True)
+    check("i8 with descales", out, wanted, 3.5e-2)
+
+
+def largest_integers():
+    """Sums of products as large as there are: a row sees one key, or all of them alike."""
+    for sign in (1, -1):
+        q = numpy.full((1, 33, 1, 256), -128, "int8")
+        k = numpy.full((1, 40, 1, 256), -128, "int8")
+        k[:, 7] = 127
+        v = rounded(normal(1, 40, 1, 256))
+        out = hocket.flash_attn_func(q, k, v, softmax_scale=sign * 1e-3, dtype="i8_v_f8e4m3")
+        check("the largest sums", out, reference(q.astype("float64"), k.astype("float64"), TABLE[v], sign * 1e-3, False), 3.5e-2)
+
+
 def heads_that_are_padded():
     q, k, v = (rounded(normal(1, 33, 2, 40)) for _ in range(3))
     out = hocket.flash_attn_func(q, k, v, dtype="f8e4m3")
@@ -142,12 +168,16 @@ def appended_keys(kind, paged, interleaved, stored):
 
 
 def refusals():
+    of_bytes = numpy.zeros((1, 8, 2, 64), "int8")
     q, k = bf16(normal(1, 4, 2, 64)), rounded(normal(1, 8, 2, 64))
     cases = (
         ("argument 'v' has elements of bf16, 'k' of f8e4m3", dict(v=bf16(normal(1, 8, 2, 64)), dtype="bf16_k_f8e4m3")),
         ("argument 'k_descale' has the shape (3,), wanted [batch, kv_heads]",
          dict(v=k, dtype="bf16_kv_f8e4m3", k_descale=numpy.ones(3, "float32"))),
         ("argument 'v_descale' has elements of float64", dict(v=k, dtype="bf16_kv_f8e4m3", v_descale=numpy.ones(2))),
+        ("argument 'k' has elements of i8, 'q' of bf16; give both i8", dict(k=of_bytes, v=k, dtype="bf16_k_i8_v_f8e4m3")),
+        ("argument 'v' has elements of i8 beside 'k' of i8, wanted bf16, f16 or a float of 8 bits",
+         dict(q=of_bytes, k=of_bytes, v=of_bytes)),
         ("argument 'dtype' is 'bf16_x_f8e4m3'", dict(v=k, dtype="bf16_x_f8e4m3")),
     )
     wide_keys = bf16(normal(1, 8, 2, 64))
@@ -175,6 +205,8 @@ def refusals():
 
 
 of_eight_bits()
+of_integers()
+largest_integers()
 heads_that_are_padded()
 a_cache()
 for case in (("e4m3", False, None, False), ("e5m2", True, False, False), ("e4m3", True, True, False), ("e5m2", False, None, True),

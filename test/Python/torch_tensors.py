@@ -90,7 +90,7 @@ tile.kernel @copy(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x?xbf16>) target("gf
 
     def test_types_that_no_kernel_has(self):
         q, k, v = (t.double() for t in tensors())
-        with self.assertRaisesRegex(hocket.InvalidInput, "argument 'q' has elements of f64, wanted bf16, f16, f32 or a float of 8 bits"):
+        with self.assertRaisesRegex(hocket.InvalidInput, "argument 'q' has elements of f64, wanted bf16, f16, f32, i8 or a float of 8 bits"):
             flash_attn_func(q, k, v)
 
     def test_floats_of_32_bits(self):

@@ -363,11 +363,11 @@ static Result<attention::HeadTypes> readTypes(const Options &options) {
     const std::string text = options.string(option);
     std::optional<ElementType> type = parseElementType(text);
     if (!type)
-      return invalidInput("dtype '" + text + "' is not known; use bf16, fp16, f8e4m3 or f8e5m2");
+      return invalidInput("dtype '" + text + "' is not known; use bf16, fp16, f8e4m3, f8e5m2 or i8");
     (*types).*tensor = *type;
   }
   if (options.has(OPT_dtype_q) && !options.has(OPT_dtype_o))
-    types->o = HeadTypes::outputOf(types->q);
+    types->o = types->usualOutput();
   if (Status status = attention::validate(*types); !status.ok())
     return status.error();
   return types;

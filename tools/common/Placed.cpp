@@ -80,27 +80,40 @@ Result<Placed> Placed::make(const LaunchPlan &plan, const Contents &contents) {
   return std::move(placed);
 }
 
-Result<sim::GridTime> run::predictLaunches(Placed &placed, const sim::TimingOptions &timing,
-                                           KindCaches &caches) {
-  std::optional<sim::GridTime> total;
+/// What a launch costs beside its execution counts for each.
+static void addLaunch(sim::GridTime &total, const sim::GridTime &later) {
+  total.executeMicroseconds += later.microseconds;
+  total.memoryMicroseconds += later.memoryMicroseconds;
+  total.microseconds += later.microseconds;
+}
+
+Result<std::vector<sim::GridTime>> run::predictLaunches(Placed &placed, const sim::TimingOptions &timing,
+                                                        std::span<const LaunchAssumption> assumptions) {
+  std::vector<sim::GridTime> totals;
   for (Placed::Launch &launch : placed.launches) {
-    Result<sim::GridTime> grid =
-        sim::predictGrid(*placed.device, *launch.kernel, launch.binding.shape,
-                         launch.binding.kernarg, timing, &caches[placed.rows + launch.compiled->codeObject]);
-    if (!grid.ok())
-      return grid.error();
+    std::vector<sim::Assumption> assumed;
+    for (const LaunchAssumption &assumption : assumptions)
+      assumed.push_back({assumption.parameters, &(*assumption.caches)[placed.rows + launch.compiled->codeObject]});
+    Result<std::vector<sim::GridTime>> grids = sim::predictGrids(
+        *placed.device, *launch.kernel, launch.binding.shape, launch.binding.kernarg, timing, assumed);
+    if (!grids.ok())
+      return grids.error();
     // Samples have written some of what later launches go by.
     if (launch.decides)
       if (auto report = placed.device->launch(*launch.kernel, launch.binding.shape, launch.binding.kernarg); !report.ok())
         return report.error();
-    if (!total) {
-      total = *std::move(grid);
+    if (totals.empty()) {
+      totals = *std::move(grids);
       continue;
     }
-    // What a launch costs beside its execution counts for each.
-    total->executeMicroseconds += grid->microseconds;
-    total->memoryMicroseconds += grid->memoryMicroseconds;
-    total->microseconds += grid->microseconds;
+    for (size_t i = 0; i != totals.size(); ++i)
+      addLaunch(totals[i], (*grids)[i]);
   }
-  return *std::move(total);
+  return std::move(totals);
+}
+
+Result<sim::GridTime> run::predictLaunches(Placed &placed, const sim::TimingOptions &timing, KindCaches &caches) {
+  const LaunchAssumption only = {timing.parameters, &caches};
+  Result<std::vector<sim::GridTime>> totals = predictLaunches(placed, timing, std::span(&only, 1));
+  return totals.ok() ? Result<sim::GridTime>(std::move(totals->front())) : totals.error();
 }

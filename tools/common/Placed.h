@@ -8,6 +8,7 @@
 #include "Simulator/GridTime.h"
 
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace hocket::run {
@@ -34,8 +35,16 @@ struct Placed {
 /// Cycles of the kinds of workgroups seen, by the code that they are of and `Placed::rows`.
 using KindCaches = std::map<std::string, sim::KindCache>;
 
-/// Predicts the launches one after the other: the first one's report, with the times of all.
-Result<sim::GridTime> predictLaunches(Placed &placed, const sim::TimingOptions &timing,
-                                      KindCaches &caches);
+/// Parameters to predict under, and what is known under them.
+struct LaunchAssumption {
+  sim::TimeParameters parameters;
+  KindCaches *caches;
+};
+
+/// Predicts the launches one after the other under each of `assumptions`: the first launch's report, with the times of all.
+Result<std::vector<sim::GridTime>> predictLaunches(Placed &placed, const sim::TimingOptions &timing,
+                                                   std::span<const LaunchAssumption> assumptions);
+/// Under `timing.parameters`.
+Result<sim::GridTime> predictLaunches(Placed &placed, const sim::TimingOptions &timing, KindCaches &caches);
 
 } // namespace hocket::run

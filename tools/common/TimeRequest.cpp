@@ -120,17 +120,9 @@ Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
     return lives.error();
   if (*lives)
     textReport += sim::toText(**lives);
-  if (wholeGrid) {
-    Result<sim::GridTime> grid = sim::predictGrid(device, kernel, shape, kernarg, wanted);
-    if (!grid.ok())
-      return grid.error();
-    textReport += sim::toText(*grid);
-    predicted += grid->microseconds;
-    grids.push_back(*std::move(grid));
-    if (vary)
-      if (Status status = addVaried(device, kernel, shape, kernarg, wanted); !status.ok())
-        return status;
-  }
+  if (wholeGrid)
+    if (Status status = predict(device, kernel, shape, kernarg, wanted); !status.ok())
+      return status;
   if (launches.empty())
     if (Status status = draw(*run, found); !status.ok())
       return status;
@@ -139,18 +131,27 @@ Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
   return Status::success();
 }
 
-Status TimeRequest::addVaried(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
-                              std::span<const std::byte> kernarg, const sim::TimingOptions &wanted) {
-  for (const sim::TimeVariation &variation : sim::timeVariations()) {
-    const std::string assignment = sim::assignmentOf(variation);
-    sim::TimingOptions changed = wanted;
-    if (Status status = changed.parameters.set(assignment); !status.ok())
-      return status;
-    Result<sim::GridTime> grid = sim::predictGrid(device, kernel, shape, kernarg, changed);
-    if (!grid.ok())
-      return grid.error();
-    varied.add(assignment, grid->microseconds);
+Status TimeRequest::predict(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
+                            std::span<const std::byte> kernarg, const sim::TimingOptions &wanted) {
+  std::vector<sim::VariedParameters> variations;
+  if (vary) {
+    Result<std::vector<sim::VariedParameters>> all = sim::variedParameters(wanted.parameters);
+    if (!all.ok())
+      return all.error();
+    variations = *std::move(all);
   }
+  sim::KindCache nominal; // variations of the grid find what workgroups take there
+  std::vector<sim::Assumption> assumptions = {{wanted.parameters, &nominal}};
+  for (const sim::VariedParameters &variation : variations)
+    assumptions.push_back({variation.parameters, variation.ofGrid ? &nominal : nullptr});
+  Result<std::vector<sim::GridTime>> found = sim::predictGrids(device, kernel, shape, kernarg, wanted, assumptions);
+  if (!found.ok())
+    return found.error();
+  for (size_t i = 0; i != variations.size(); ++i)
+    varied.add(variations[i].assignment, (*found)[i + 1].microseconds);
+  textReport += sim::toText(found->front());
+  predicted += found->front().microseconds;
+  grids.push_back(std::move(found->front()));
   return Status::success();
 }
 

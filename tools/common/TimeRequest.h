@@ -58,8 +58,8 @@ private:
               std::span<const std::byte> kernarg, const sim::TimingOptions &wanted,
               const sim::TimedRun &run) const;
 
-  /// Adds up what a launch takes under each variation.
-  Status addVaried(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
+  /// Predicts the whole grid, under each variation too where that is asked for, and adds it up.
+  Status predict(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
                    std::span<const std::byte> kernarg, const sim::TimingOptions &wanted);
 
   bool enabled = false, wholeGrid = false, all = false, vary = false;

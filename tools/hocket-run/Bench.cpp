@@ -248,30 +248,23 @@ Status Bench::predict(BenchKernel &kernel, const LaunchPlan &plan, const Publish
     cell.launches.push_back({plan.launches()[i].kernel, placed->launches[i].kernel->info()});
   sim::TimingOptions options = timing;
   options.uneven = forwardOf(row.problem).work.any();
-  Result<sim::GridTime> grid = predictLaunches(*placed, options, kernel.caches[""]);
-  if (!grid.ok())
-    return grid.error();
-  cell.grid = *std::move(grid);
-  return vary ? predictVaried(kernel, plan, contents, options, cell) : Status::success();
+  std::vector<LaunchAssumption> assumptions = {{options.parameters, &kernel.caches[""]}};
+  Result<std::vector<sim::VariedParameters>> variations = variationsOf(options.parameters);
+  if (!variations.ok())
+    return variations.error();
+  for (const sim::VariedParameters &varied : *variations)
+    assumptions.push_back({varied.parameters, &kernel.caches[varied.ofGrid ? "" : varied.assignment]});
+  Result<std::vector<sim::GridTime>> grids = predictLaunches(*placed, options, assumptions);
+  if (!grids.ok())
+    return grids.error();
+  cell.grid = std::move(grids->front());
+  for (size_t i = 0; i != variations->size(); ++i)
+    cell.varied.add((*variations)[i].assignment, (*grids)[i + 1].executeMicroseconds);
+  return Status::success();
 }
 
-Status Bench::predictVaried(BenchKernel &kernel, const LaunchPlan &plan, const Contents &contents,
-                            const sim::TimingOptions &nominal, BenchCell &cell) {
-  for (const sim::TimeVariation &variation : sim::timeVariations()) {
-    const std::string assignment = sim::assignmentOf(variation);
-    sim::TimingOptions changed = nominal;
-    if (Status status = changed.parameters.set(assignment); !status.ok())
-      return status;
-    // Anew: samples of the prediction before have written to memory.
-    Result<Placed> placed = Placed::make(plan, contents);
-    if (!placed.ok())
-      return placed.error();
-    Result<sim::GridTime> grid = predictLaunches(*placed, changed, kernel.caches[assignment]);
-    if (!grid.ok())
-      return grid.error();
-    cell.varied.add(assignment, grid->executeMicroseconds);
-  }
-  return Status::success();
+Result<std::vector<sim::VariedParameters>> Bench::variationsOf(const sim::TimeParameters &nominal) const {
+  return vary ? sim::variedParameters(nominal) : std::vector<sim::VariedParameters>();
 }
 
 Result<BenchCell> Bench::runOne(BenchKernel &kernel, const PublishedRow &row) {

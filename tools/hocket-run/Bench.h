@@ -27,7 +27,7 @@ struct BenchKernel {
   std::string name, choice;
   bool published = false; ///< a column of the file of measurements
   int64_t splits = 0;     ///< of split KV: 0 as the heuristic says
-  std::map<std::string, KindCaches> caches; ///< by variation, "" for none
+  std::map<std::string, KindCaches> caches; ///< by variation of a compute unit, "" for none
 };
 
 /// A launch of a plan: which kernel, and what it takes.
@@ -84,8 +84,8 @@ private:
   Status measure(const ListedPlan &plan, const PublishedRow &row, const Contents &contents, BenchCell &cell);
   Status predict(BenchKernel &kernel, const attention::LaunchPlan &plan, const PublishedRow &row,
                  const Contents &contents, BenchCell &cell);
-  Status predictVaried(BenchKernel &kernel, const attention::LaunchPlan &plan, const Contents &contents,
-                       const sim::TimingOptions &nominal, BenchCell &cell);
+  /// What is asked for beside the nominal parameters.
+  Result<std::vector<sim::VariedParameters>> variationsOf(const sim::TimeParameters &nominal) const;
   /// The prediction after calibration, or the median.
   double microseconds(const BenchCell &cell) const {
     return cell.measured ? cell.measured->median : calibration.apply(cell.grid.executeMicroseconds);

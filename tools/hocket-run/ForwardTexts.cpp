@@ -62,7 +62,7 @@ static Result<std::vector<DescribedKernel>> textsOf(const Options &options, cons
   kernels.push_back({name, ""});
   size_t own = kernels.size() - 1;
   if (problem.tuning.isSplit())
-    kernels.push_back({"fmha_combine", describeCombine(semantics)});
+    kernels.push_back({"fmha_combine", describeCombine(semantics, {})});
   for (DescribedKernel &kernel : kernelsBehind(semantics))
     kernels.push_back(std::move(kernel));
   CompileOptions plain;

@@ -185,21 +185,30 @@ void AttnDialect::initialize() {
       >();
 }
 
-/// Beside bf16 and f16, all tensors of the forward may be f32, and Q, K and V floats of 8 bits.
-static bool isForwardType(ElementType type, bool isOutput) {
-  return type == ElementType::F32 || (!isOutput && infoOf(type).isFloat() && infoOf(type).bits == 8);
+/// Beside bf16 and f16, all tensors of the forward may be f32, Q, K and V floats of 8 bits, and Q and K such integers.
+static bool isForwardType(ElementType type, StringRef tensor) {
+  if (type == ElementType::I8)
+    return tensor == "q" || tensor == "k";
+  return type == ElementType::F32 || (tensor != "o" && infoOf(type).isFloat() && infoOf(type).bits == 8);
+}
+
+static StringRef typesOfTensor(StringRef tensor) {
+  if (tensor.empty())
+    return "bf16 or f16";
+  if (tensor == "o")
+    return "bf16, f16 or f32";
+  return tensor == "v" ? "bf16, f16, f32 or a float of 8 bits" : "bf16, f16, f32, i8 or a float of 8 bits";
 }
 
 /// The element type of all tensors, or of `tensor` of a forward.
 static LogicalResult verifyElement(Operation *op, Type element, StringRef tensor = {}) {
   std::optional<ElementType> type = asElementType(element);
-  const bool isOfForward = !tensor.empty(), isOutput = tensor == "o";
-  if (type && (isOperandType(*type) || (isOfForward && isForwardType(*type, isOutput))))
+  if (type && (isOperandType(*type) || (!tensor.empty() && isForwardType(*type, tensor))))
     return success();
   InFlightDiagnostic error = op->emitOpError() << "element type " << element;
   if (!tensor.empty())
     error << " of '" << tensor << "'";
-  error << " is not supported, use " << (!isOfForward ? "bf16 or f16" : isOutput ? "bf16, f16 or f32" : "bf16, f16, f32 or a float of 8 bits");
+  error << " is not supported, use " << typesOfTensor(tensor);
   if (type && isFloat(*type))
     error << "; " << irName(nearestOperandType(*type)) << " is nearest";
   return error;
@@ -226,6 +235,8 @@ LogicalResult CombineOp::verify() {
                          << "), a positive number is needed";
   if ((getPackedQueries() || getQueryLengths()) && !getWorkList())
     return emitOpError("has queries of lengths of their own, whose slices a work_list has; write that, too");
+  if (getSplitWaves() && getWorkList())
+    return emitOpError("has split_waves and work_list, of whose entries each wave has rows of its own; leave one of them out");
   return success();
 }
 

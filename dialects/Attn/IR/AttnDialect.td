@@ -65,19 +65,20 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     of that.
 
     `element_type` is that of Q, K, V and O; where they differ, it lists them: `element_type(q = bf16, k = f16)`, of which
-    what is left out has Q's. There are three kinds. Q, K, V and O have one type: bf16, f16 or f32. Or Q is bf16 or f16,
+    what is left out has Q's. There are four kinds. Q, K, V and O have one type: bf16, f16 or f32. Or Q is bf16 or f16,
     and K and V are floats of 8 bits, which are widened to Q's type. Or Q, K and V are floats of 8 bits, not necessarily
-    the same; then list O, which is bf16 or f16. `convert-attn-to-tile` refuses other mixes.
+    the same. Or Q and K are i8, and V is a float of 8 or 16 bits. Where Q has 8 bits, list O, which is bf16 or f16.
+    `convert-attn-to-tile` refuses other mixes.
 
     With `descale` Q, K and V are multiplied by numbers of their own, `q_descale`, `k_descale` and `v_descale` (f32,
     (batch, kv_heads)): what a number of 8 bits counts.
 
-    With `group_rows` the query heads of a KV head share a wave's rows: each wave works on one query, and the heads
-    of its group, 32 of them at most, are its rows; keys are fetched once for the group and not once for each head.
-    That is for few queries (decoding); nothing but the order of work is different.
+    With `group_rows` the query heads of a KV head share rows: these are the pairs of a query and a head of the group, the
+    heads of a query one after the other, 32 for each wave. Keys are fetched once for all pairs of a workgroup and not
+    once for each head. That is for few queries (decoding); nothing but the order of work is different.
 
-    With `split_waves`, which needs `group_rows`, all waves of a workgroup work on one query, each on its part of the keys
-    of every tile. After the loop, they combine their results through LDS.
+    With `split_waves`, which needs `group_rows`, all waves of a workgroup have the same 32 rows, and each works on its
+    part of the keys of every tile. After the loop, they combine their results through LDS.
 
     With `split` the kernel is a producer of split KV (docs/SplitKV.md): the workgroups of one block of
     rows share its keys, and what each computes is written to the workspace, normalised, in f32, with
@@ -200,7 +201,7 @@ def Attn_CombineOp : Op<AttnDialect, "combine", [Symbol, HasParent<"::mlir::Modu
   let summary = "O, and LSE, of the partial results that producers of split KV left in the workspace";
   let description = [{
     The second launch of split KV (docs/SplitKV.md). `head_dim` is that of V and O; `waves` the waves
-    of a workgroup, which work on rows of their own. A row that no slice gave a visible key gets O = 0
+    of a workgroup, which work on rows of their own, or with `split_waves` share the slices of their rows. A row that no slice gave a visible key gets O = 0
     and LSE = -inf. With `work_list` the slices are those of the list's first entries, and rows lie as `packed_queries`
     and `query_lengths` say; what entries name whole is not touched.
 
@@ -210,11 +211,11 @@ def Attn_CombineOp : Op<AttnDialect, "combine", [Symbol, HasParent<"::mlir::Modu
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$element_type, I64Attr:$head_dim,
       UnitAttr:$lse, UnitAttr:$work_list, UnitAttr:$packed_queries, UnitAttr:$query_lengths,
-      DefaultValuedAttr<I64Attr, "4">:$waves);
+      UnitAttr:$split_waves, DefaultValuedAttr<I64Attr, "4">:$waves);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)` (`lse` $lse^)?
     (`work_list` $work_list^)? (`packed_queries` $packed_queries^)? (`query_lengths` $query_lengths^)?
-    (`waves` `(` $waves^ `)`)? attr-dict-with-keyword
+    (`split_waves` $split_waves^)? (`waves` `(` $waves^ `)`)? attr-dict-with-keyword
   }];
   let hasVerifier = 1;
 }

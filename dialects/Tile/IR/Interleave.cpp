@@ -22,6 +22,8 @@ Interleave Interleave::of(llvm::StringRef text) {
       read.spread = true;
     else if (word == "even")
       read.even = true;
+    else if (word == "prompt")
+      read.prompt = true;
     else
       read.slots.push_back(word);
   }
@@ -35,13 +37,13 @@ std::string hocket::tile::wrongInterleave(llvm::StringRef text) {
   for (llvm::StringRef slot : read.slots)
     if (!llvm::is_contained(slots, slot))
       return "interleaves '" + slot.str() +
-             "', expected a list of mfma, trans, valu and read, or of stream, across, spread, powers and even, or none";
-  bool derives = read.stream || read.across || read.spread;
+             "', expected a list of mfma, trans, valu and read, or of stream, across, spread, powers, even and prompt, or none";
+  bool derives = read.stream || read.across || read.spread || read.prompt;
   bool changes = read.powers || read.even;
   if (read.none && (derives || changes || !read.slots.empty()))
     return quoted + ", and 'none' leaves nothing to say; leave it or the others out";
   if (derives && !read.slots.empty())
-    return quoted + ", and a list of slots takes no 'stream', 'across' or 'spread'; leave one of them out";
+    return quoted + ", and a list of slots takes no 'stream', 'across', 'spread' or 'prompt'; leave one of them out";
   if (read.stream && read.spread)
     return quoted + ", and 'stream' reads as products need it; leave it or 'spread' out";
   if (read.none || derives || (changes && read.slots.empty()))

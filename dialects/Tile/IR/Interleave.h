@@ -15,6 +15,7 @@ struct Interleave {
   bool across = false; ///< products may pass the branches of the cluster
   bool powers = false; ///< 2^x of regions moves among the products, as other instructions do
   bool spread = false; ///< LDS has as much to do beneath each product, of reads for later clusters and fetches together
+  bool prompt = false; ///< the first product is issued before what fetches need
   bool even = false;   ///< priority falls as products are issued, so that waves of a SIMD keep together
   /// "mfma", "trans", "valu", "read", followed cyclically; none: the order is derived from the contents.
   llvm::SmallVector<llvm::StringRef> slots;

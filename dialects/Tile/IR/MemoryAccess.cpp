@@ -15,12 +15,18 @@ std::optional<MemoryAccess> hocket::tile::memoryAccessOf(Operation *op) {
     return std::optional(
         MemoryAccess{op, type, typed.getView(), typed.getIndices(), along});
   };
+  auto mayBeOver = [&](auto typed, Type type) {
+    std::optional<MemoryAccess> of = access(typed, type);
+    if (std::optional<ArrayRef<int64_t>> over = typed.getOver())
+      of->over = over->size() == 2 ? std::pair((*over)[0], (*over)[1]) : std::pair(int64_t(-1), int64_t(-1));
+    return of;
+  };
   if (auto load = dyn_cast<LoadOp>(op))
-    return access(load, load.getResult().getType());
+    return mayBeOver(load, load.getResult().getType());
   if (auto begin = dyn_cast<BeginLoadOp>(op))
-    return access(begin, begin.getPending().getType().getFrag());
+    return mayBeOver(begin, begin.getPending().getType().getFrag());
   if (auto store = dyn_cast<StoreOp>(op))
-    return access(store, store.getValue().getType());
+    return mayBeOver(store, store.getValue().getType());
   if (auto add = dyn_cast<AtomicAddOp>(op))
     return access(add, add.getValue().getType());
   return std::nullopt;
@@ -34,6 +40,8 @@ Type MemoryAccess::elementType() const {
 
 int64_t MemoryAccess::dimension() const {
   int64_t rank = cast<ViewType>(view.getType()).getRank();
+  if (over)
+    return over->first;
   if (along)
     return *along;
   if (!isFragment())
@@ -44,7 +52,7 @@ int64_t MemoryAccess::dimension() const {
 bool hocket::tile::isOfWholeHeadRows(const MemoryAccess &access) {
   auto frag = dyn_cast<FragType>(access.type);
   ViewType view = access.view.getType();
-  if (!frag || access.along || view.getRank() != 4 || !access.takesWholeRows() ||
+  if (!frag || access.along || access.over || view.getRank() != 4 || !access.takesWholeRows() ||
       ShapedType::isDynamic(view.getShape()[3]))
     return false;
   FragLayout layout = frag.getLayout();
@@ -93,7 +101,7 @@ AccessShape hocket::tile::shapeOf(FragType type) {
 }
 
 AccessShape hocket::tile::shapeOf(const MemoryAccess &access) {
-  bool isLast = access.dimension() == cast<ViewType>(access.view.getType()).getRank() - 1;
+  bool isLast = !access.over && access.dimension() == cast<ViewType>(access.view.getType()).getRank() - 1;
   if (auto rows = dyn_cast<RowsType>(access.type))
     return shapeOfVector(VectorMap(rows), !isLast);
   if (auto columns = dyn_cast<ColumnsType>(access.type))

@@ -39,6 +39,8 @@ struct MemoryAccess {
   mlir::TypedValue<ViewType> view;
   mlir::OperandRange indices;
   std::optional<int64_t> along; ///< as written
+  /// Where rows count the pairs of two dimensions: the one that a pair's quotient is of, and its remainder's.
+  std::optional<std::pair<int64_t, int64_t>> over = {};
 
   bool isNumber() const { return type.isIntOrFloat(); }
   bool isFragment() const { return mlir::isa<FragType>(type); }

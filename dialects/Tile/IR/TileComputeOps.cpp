@@ -220,10 +220,18 @@ LogicalResult NormalizeOp::verify() {
   return requireColumns(*this, getSource().getType(), getSum().getType());
 }
 
+LogicalResult ExponentsOp::verify() {
+  if (failed(requireLayout(*this, "scores", getScores().getType(), FragLayout::Acc)))
+    return failure();
+  return requireColumns(*this, getScores().getType(), getReference().getType());
+}
+
 LogicalResult Exp2Op::verify() {
   FragType scores = getScores().getType();
   if (failed(requireLayout(*this, "scores", scores, FragLayout::Acc)))
     return failure();
+  if (std::optional<int64_t> each = getPolynomials(); each && *each < 1)
+    return emitOpError() << "polynomials(" << *each << "), a number from 1 on is needed: one pair of each so many";
   if (!getScale() != !getReference())
     return emitOpError("has a scale or a reference alone; give both or none");
   return getReference() ? requireColumns(*this, scores, getReference().getType()) : success();

@@ -4,6 +4,7 @@
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/MatrixVerify.h"
 #include "Tile/IR/Tile.h"
+#include "Tile/IR/WaveExchange.h"
 #include "Tile/IR/WorkItems.h"
 #include "IR/ElementTypes.h"
 #include "Target/Arch/KnownChips.h"
@@ -398,7 +399,16 @@ LogicalResult CombineOp::verify() {
   if (static_cast<int64_t>(getRows()) != rowsOfWave(getColumns()))
     return emitOpError() << "rows(" << getRows() << "), a wave folds " << rowsOfWave(getColumns())
                          << " rows of " << getColumns() << " elements at a time";
-  return success();
+  if (getLdsOffset() && (*getLdsOffset() > kMaxLdsBytes || *getLdsOffset() % kScratchAlignment != 0))
+    return emitOpError() << "at(" << static_cast<int64_t>(*getLdsOffset()) << "), expected a multiple of "
+                         << kScratchAlignment << " from 0 to " << kMaxLdsBytes;
+  return getSplitWaves() ? verifyMeetsAllWaves(*this) : success();
+}
+
+int64_t CombineOp::getScratchBytes() {
+  constexpr int64_t numberBytes = 4;
+  int64_t waves = (*this)->getParentOfType<KernelOp>().getWaves();
+  return getSplitWaves() ? waves * kExchanged * kWaveLanes * numberBytes : 0;
 }
 
 LogicalResult ReadTransposedOp::verify() {

@@ -280,6 +280,8 @@ LogicalResult ScheduleOp::verifyRegions() {
     return emitOpError() << "wave_groups(" << groups << "), expected 1 or 2";
   if (std::optional<int64_t> workgroups = getWorkgroups(); workgroups && (*workgroups < 1 || *workgroups > kMaxWorkgroups))
     return emitOpError() << "workgroups(" << *workgroups << "), expected 1 to " << kMaxWorkgroups;
+  if (std::optional<int64_t> each = getPolynomials(); each && *each < 1)
+    return emitOpError() << "polynomials(" << *each << "), a number from 1 on is needed: one pair of each so many";
   if (getBody().front().empty())
     return emitOpError() << "schedule '" << getSymName()
                          << "' has no cluster; add a 'tile.cluster' with steps of the loop";

@@ -181,6 +181,21 @@ static LogicalResult verifyWholeRows(const MemoryAccess &access) {
             "first column as the last index";
 }
 
+/// Rows that count pairs of dimensions.
+static LogicalResult verifyOver(const MemoryAccess &access) {
+  if (access.along)
+    return access.op->emitOpError("has 'along' and 'over', which both say what rows count; leave one of them out");
+  if (!isa<FragType, RowsType>(access.type))
+    return access.op->emitOpError() << "has 'over' for " << access.type << ", expected a fragment or row values";
+  auto [slow, fast] = *access.over;
+  int64_t rank = cast<ViewType>(access.view.getType()).getRank(), end = access.isFragment() ? rank - 1 : rank;
+  auto isDimension = [&](int64_t dimension) { return dimension >= 0 && dimension < end; };
+  if (isDimension(slow) && isDimension(fast) && slow != fast)
+    return success();
+  return access.op->emitOpError() << "has 'over' of " << access.view.getType() << ", expected two dimensions of 0 to "
+                                  << end - 1 << (access.isFragment() ? ": columns lie along the last" : "");
+}
+
 static LogicalResult verifyPlace(const MemoryAccess &access) {
   ViewType view = access.view.getType();
   int64_t rank = view.getRank(), given = access.indices.size();
@@ -191,6 +206,8 @@ static LogicalResult verifyPlace(const MemoryAccess &access) {
     return access.op->emitOpError()
            << "has " << given << " indices into " << view << ", expected " << rank
            << (access.isFragment() ? ", or one less for column 0" : "");
+  if (access.over)
+    return verifyOver(access);
   if (!access.along)
     return success();
   if (access.isNumber())
@@ -301,6 +318,8 @@ static SmallVector<WrittenPlace> placesOf(StoreOp store) {
     return {};
   AccessShape shape = shapeOf(access);
   int64_t last = store.getView().getType().getRank() - 1, along = access.dimension();
+  if (access.over)
+    return {{store.getView(), access.indices[along], along, shape.rows}};
   SmallVector<WrittenPlace> places;
   if (along != last)
     places.push_back({store.getView(), access.indices[along], along, shape.rows});

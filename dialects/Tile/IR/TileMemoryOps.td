@@ -51,7 +51,11 @@ def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
     | --- | --- |
     | fragment | memory rows along dimension `along` (left out: 1 of rank 4, else the last but one), columns along the last |
     | `!tile.rows`, `!tile.columns` | consecutive numbers along dimension `along` (left out: the last) |
+    | either, `over [slow, fast]` | memory rows, or `!tile.rows`, count the pairs of two dimensions: number n is place n div E of `slow` and n mod E of `fast`, which has extent E |
     | `f32`, `i32`, `bf16`, `f16`, `i8` | one number, the same in all lanes |
+
+    With `over` the index of `slow` is the number of the first pair, and that of `fast` counts for nothing: so the
+    (query, head) pairs of a group of heads are rows, whichever of the two is further apart in memory.
 
     What lies at or beyond an extent of the view reads as zero. The element type is the view's, or
     bf16 and f16 are widened to f32, i8 (signed) to i32. Consecutive elements of a lane are loaded up
@@ -66,17 +70,22 @@ def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
     %bias = tile.load %b[%column] : <?xbf16> -> !tile.columns<64xf32, acc>
     %scales = tile.load %s[%row, %zero] along(0) : <?x4xf32> -> !tile.rows<32xf32>
     %n = tile.load %lengths[%batch] : <?xi32> -> i32
+    %pairs = tile.load %group[%first, %zero] over [0, 1] : <?x?x128xbf16> -> <128x32xbf16, rhs>
     ```
   }];
-  let arguments = (ins Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$along);
+  let arguments = (ins Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$along,
+      OptionalAttr<DenseI64ArrayAttr>:$over);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
-    $view `[` $indices `]` (`along` `(` $along^ `)`)? attr-dict `:` type($view)
+    $view `[` $indices `]` (`along` `(` $along^ `)`)? (`over` $over^)? attr-dict `:` type($view)
     `->` custom<RegisterValue>(type($result))
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$view, "::mlir::Value":$batch,
       "::mlir::Value":$row, "::mlir::Value":$head), [{
     build($_builder, $_state, result, view, ::mlir::ValueRange{batch, row, head}, ::mlir::IntegerAttr());
+  }]>, OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$view, "::mlir::ValueRange":$indices,
+      "::mlir::IntegerAttr":$along), [{
+    build($_builder, $_state, result, view, indices, along, ::mlir::DenseI64ArrayAttr());
   }]>];
   let hasVerifier = 1;
 }
@@ -88,7 +97,7 @@ def Tile_BeginLoadOp : Tile_Op<"begin_load", [NamedResults, MemoryEffects<[MemRe
     does not wait; `tile.end_load` waits for them and puts them in their places. Between the two stands a part of an
     iteration, or a whole one, so that memory's latency costs nothing; meanwhile the elements need registers.
 
-    View, place and `along` are those of `tile.load`, of a fragment of the view's element type. `tile` (i32) says for
+    View, place, `along` and `over` are those of `tile.load`, of a fragment of the view's element type. `tile` (i32) says for
     which tile of a loop this is: `tile-verify-clusters` makes sure that it is ended for the same.
 
     A step that holds nothing else that touches memory needs no place in a schedule: it runs one tile ahead of the
@@ -102,10 +111,11 @@ def Tile_BeginLoadOp : Tile_Op<"begin_load", [NamedResults, MemoryEffects<[MemRe
     }
     ```
   }];
-  let arguments = (ins Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$along, I32:$tile);
+  let arguments = (ins Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$along,
+      OptionalAttr<DenseI64ArrayAttr>:$over, I32:$tile);
   let results = (outs Tile_Pending:$pending);
   let assemblyFormat = [{
-    $view `[` $indices `]` (`along` `(` $along^ `)`)? `tile` `(` $tile `)` attr-dict `:` type($view) `->` type($pending)
+    $view `[` $indices `]` (`along` `(` $along^ `)`)? (`over` $over^)? `tile` `(` $tile `)` attr-dict `:` type($view) `->` type($pending)
   }];
   let hasVerifier = 1;
 }
@@ -201,9 +211,18 @@ def Tile_StoreOp : Tile_WriteOp<"store", [MemWrite]> {
     tile.store %count, %n[%batch] : i32, <?xi32>
     ```
   }];
+  let arguments = (ins AnyType:$value, Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$along,
+      OptionalAttr<DenseI64ArrayAttr>:$over);
+  let assemblyFormat = [{
+    $value `,` $view `[` $indices `]` (`along` `(` $along^ `)`)? (`over` $over^)? attr-dict
+    `:` custom<RegisterValue>(type($value)) `,` type($view)
+  }];
   let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$view, "::mlir::Value":$batch,
       "::mlir::Value":$row, "::mlir::Value":$head), [{
     build($_builder, $_state, value, view, ::mlir::ValueRange{batch, row, head}, ::mlir::IntegerAttr());
+  }]>, OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$view, "::mlir::ValueRange":$indices,
+      "::mlir::IntegerAttr":$along), [{
+    build($_builder, $_state, value, view, indices, along, ::mlir::DenseI64ArrayAttr());
   }]>];
 }
 

@@ -138,6 +138,7 @@ void SliceDepthOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getR
 void MaskOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "masked"); }
 void RowMaxOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "max"); }
 void RowSumOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "sum"); }
+void ExponentsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "exponents"); }
 void Exp2Op::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "weights"); }
 void PackOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "packed"); }
 void UnifyOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "total"); }

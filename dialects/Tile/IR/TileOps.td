@@ -409,7 +409,8 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
     problem that does not say: schedules that keep many tiles in registers want few. `workgroups` is how many of them
     are to share a compute unit: the kernel is made to fit, or refused. `masks_apart` writes the steady loop more than
     once: for tiles that masks may cut, and, without masks, for those between, which are known by `cut_left` and
-    `cut_right` of the loop.
+    `cut_right` of the loop. `polynomials(n)` computes one of each n pairs of a lane's weights as polynomials: see
+    `tile.exp2`.
 
     Every cluster ends in a barrier of all waves, unless the next is `joined` to it. A place `name(o)` in an iteration that stands at
     tile `t` runs step `name` for tile `t + o`.
@@ -424,12 +425,12 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility,
       DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "1">:$wave_groups,
       OptionalAttr<I64Attr>:$waves,
-      OptionalAttr<I64Attr>:$workgroups, UnitAttr:$masks_apart);
+      OptionalAttr<I64Attr>:$workgroups, UnitAttr:$masks_apart, OptionalAttr<I64Attr>:$polynomials);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     ($sym_visibility^)? $sym_name
     oilist(`unroll` `(` $unroll `)` | `wave_groups` `(` $wave_groups `)` | `waves` `(` $waves `)`
-        | `workgroups` `(` $workgroups `)` | `masks_apart` $masks_apart)
+        | `workgroups` `(` $workgroups `)` | `masks_apart` $masks_apart | `polynomials` `(` $polynomials `)`)
     attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
@@ -452,9 +453,9 @@ def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
     instruction, of reads for later clusters and fetches together, where else reads are spread and a fetch goes beneath
     each of the first, "powers" moves 2^x of functions of regions, too, which otherwise ends what is ordered, and "even" lets the
     priority fall from 3 to 0 with each quarter of the matrix instructions, so that of waves that share a SIMD and the
-    cluster none gets far ahead. "none" leaves the order to LLVM, and a list of `mfma`, `trans`, `valu` and `read` (from LDS, for a later cluster), repeated as long as matrix
+    cluster none gets far ahead, and "prompt" issues the first matrix instruction before what fetches need. "none" leaves the order to LLVM, and a list of `mfma`, `trans`, `valu` and `read` (from LDS, for a later cluster), repeated as long as matrix
     instructions last, is followed as far as dependences allow; the rest comes behind. "powers" and "even" may stand
-    beside a list.
+    beside a list, "prompt" beside none.
 
     ```mlir
     tile.cluster compute priority(1) interleave("mfma trans valu valu") { qk(0) tail(-1) }
@@ -488,7 +489,7 @@ def Tile_StoreRowsOp : Tile_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>, Tile_LdsScratchOpInterface]> {
   let summary = "folds the partial results of split KV into rows of O, and of LSE";
   let description = [{
     `partial` is (batch and slice, row, head, element) and `partial_lse` (batch and slice, head, row),
@@ -500,6 +501,9 @@ def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
     A wave's lanes lie along rows, four elements each: `rows` is how many rows so fit into a wave. Loads of eight slices
     are under way at once, or as many as `at_once` says: each takes scalar registers. Where rows of LSE do not lie one
     behind the other, its view is (row, 1), with row `row` for the first.
+
+    With `split_waves` all waves of the workgroup have these rows, and each its part of the slices. What they have folded
+    passes through LDS, where `tile-allocate-lds` finds a place, and is folded in the order of the waves.
 
     ```mlir
     tile.kernel @fold(%partial: !tile.view<?x?x?x64xf32>, %partial_lse: !tile.view<?x?x?xf32>,
@@ -513,10 +517,10 @@ def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins Tile_View:$partial, Tile_View:$partial_lse, I32:$splits, Tile_View:$o,
       Optional<Tile_View>:$lse, I32:$batch, I32:$head, I32:$row, I64Attr:$rows,
-      DefaultValuedAttr<I64Attr, "8">:$at_once);
+      DefaultValuedAttr<I64Attr, "8">:$at_once, UnitAttr:$split_waves, OptionalAttr<I64Attr>:$lds_offset);
   let assemblyFormat = [{
     $partial `,` $partial_lse `splits` `(` $splits `)` `into` $o (`and` $lse^)? `[` $batch `,` $row `,` $head `]`
-    `rows` `(` $rows `)` (`at_once` `(` $at_once^ `)`)? attr-dict `:` type($partial) `,` type($partial_lse) `,` type($o)
+    `rows` `(` $rows `)` (`at_once` `(` $at_once^ `)`)? (`split_waves` $split_waves^)? (`at` `(` $lds_offset^ `)`)? attr-dict `:` type($partial) `,` type($partial_lse) `,` type($o)
     (`,` type($lse)^)?
   }];
   let hasVerifier = 1;
@@ -533,6 +537,9 @@ def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
     int64_t getLanesOfRow() { return lanesOfRow(getColumns()); }
     /// Elements of a row.
     int64_t getColumns() { return getO().getType().getShape()[3]; }
+    /// Numbers of 4 bytes that a lane of each wave hands to the others: a reference, a sum, and its elements.
+    static constexpr int64_t kExchanged = kElementsOfLane + 2;
+    int64_t getScratchBytes();
   }];
 }
 
@@ -650,9 +657,13 @@ def Tile_MaskOp : Tile_Op<"mask", [
 
 def Tile_RowMaxOp : Tile_Op<"row_max", [NamedResults, Pure]> {
   let summary = "each lane's maximum over the keys it holds of its query; a partial value";
-  let arguments = (ins Tile_MatrixFrag:$source);
+  let description = [{
+    With `chained` block after block, in the order in which a product makes them, so that the first ones do not wait for
+    the last; else of all blocks at once.
+  }];
+  let arguments = (ins Tile_MatrixFrag:$source, UnitAttr:$chained);
   let results = (outs Tile_LaneRows:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "$source (`chained` $chained^)? attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -704,17 +715,35 @@ def Tile_RescaleOp : Tile_Op<"rescale", [NamedResults, Pure,
   let hasVerifier = 1;
 }
 
+def Tile_ExponentsOp : Tile_Op<"exponents", [NamedResults, Pure, AllTypesMatch<["scores", "result"]>]> {
+  let summary = "scores * scale - reference, in f32: what `exp2` is taken of";
+  let description = [{
+    Two elements in an instruction (`v_pk_fma_f32`). Such instructions do not issue beneath the wave's own products, so
+    they belong where the wave has none: apart from `exp2`, which does.
+  }];
+  let arguments = (ins Tile_MatrixFrag:$scores, F32:$scale, Tile_LaneRows:$reference);
+  let results = (outs Tile_MatrixFrag:$result);
+  let assemblyFormat = [{
+    $scores `scale` `(` $scale `)` `minus` `(` $reference `)` attr-dict `:` type($scores) `,` type($reference)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_Exp2Op : Tile_Op<"exp2", [NamedResults, Pure, AttrSizedOperandSegments,
     AllTypesMatch<["scores", "result"]>]> {
   let summary = "exp2(scores * scale - reference) or exp2(scores), in f32";
   let description = [{
-    The hardware's exp2 for each element, after one fused multiply-add if there is a scale: `paired`, two in an
-    instruction, which does not issue beneath the wave's own products.
+    The hardware's exp2 for each element, after one fused multiply-add if there is a scale. With `polynomials(n)` one
+    of each n pairs of a lane's elements is computed without it, most of it two in an instruction: 2^x is the number
+    whose bits are (x + 127) 2^23, a line between powers of two, times a polynomial of degree 3 in its mantissa, off by
+    at most 6.7e-4 of the result. What is below 2^-126 becomes smaller than that, a NaN becomes 0, and results must
+    stay below 2^127.
   }];
-  let arguments = (ins Tile_MatrixFrag:$scores, Optional<F32>:$scale, Optional<Tile_LaneRows>:$reference, UnitAttr:$paired);
+  let arguments = (ins Tile_MatrixFrag:$scores, Optional<F32>:$scale, Optional<Tile_LaneRows>:$reference,
+      OptionalAttr<I64Attr>:$polynomials);
   let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = [{
-    $scores (`scale` `(` $scale^ `)` `minus` `(` $reference `)`)? (`paired` $paired^)? attr-dict
+    $scores (`scale` `(` $scale^ `)` `minus` `(` $reference `)`)? (`polynomials` `(` $polynomials^ `)`)? attr-dict
     `:` type($scores) (`,` type($reference)^)?
   }];
   let hasVerifier = 1;

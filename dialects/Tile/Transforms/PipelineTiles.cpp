@@ -769,6 +769,8 @@ static FailureOr<ScheduleModel> modelOf(ForTilesOp loop, bool skipRingHazards) {
                               << "' with two wave groups, but the "
                               << "kernel has " << kernel.getWaves()
                               << " waves; an even number is needed";
+  if (IntegerAttr each = schedule.getPolynomialsAttr())
+    loop.walk([&](Exp2Op power) { power.setPolynomialsAttr(each); });
   return ScheduleModel::create(loop, schedule, skipRingHazards);
 }
 

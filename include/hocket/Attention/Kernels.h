@@ -47,9 +47,10 @@ struct KernelTuning {
   /// Workgroups that are to share a compute unit, for which it is made to fit or refused; 0: as the schedule wants.
   int64_t workgroups = 0;
   std::string blockOrder; ///< "heavy_first", "paired" or "linear"
-  /// Whether a wave works on one query, and its rows are the heads that share K and V.
+  /// Whether rows are the pairs of a query and a head of those that share K and V.
   bool groupRows = false;
-  /// Whether all waves of a workgroup have these rows, and each its part of a tile's keys.
+  /// Whether all waves of a workgroup have the same rows, and each its part of a tile's keys; of what combines: its part of
+  /// the slices.
   bool splitWaves = false;
   /// Whether it is persistent, with one workgroup for each compute unit, and its items join (docs/PersistentKernels.md):
   /// costs of workgroups are those of items.
@@ -170,7 +171,8 @@ public:
                                                 const ForwardProblem &problem,
                                                 std::string_view architecture) const;
 
-  /// The kernel that folds the slices of `problem`, which is split. Unsupported if there is none.
+  /// The kernel that folds the slices of `problem`, which is split: of those that take it the first that pays, or the last.
+  /// Unsupported if there is none.
   Result<const KernelEntry *> selectCombine(const ForwardProblem &problem,
                                             std::string_view architecture) const;
 

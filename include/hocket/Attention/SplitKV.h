@@ -39,11 +39,11 @@ struct SelectedKernels {
 /// this share of the time of the whole.
 inline constexpr double splitMustReach = 0.94;
 
-/// Estimates `whole` on `problem`, and `slices` with `combine` for every number of slices worth a
-/// thought. All entries must have costs for the problem's heads or for larger ones. `units`: compute units of the
+/// Estimates `whole` on `problem`, and `slices` with what `registry` has to combine them for every number of slices worth
+/// a thought. All entries must have costs for the problem's heads or for larger ones. `units`: compute units of the
 /// device, at least 1.
 std::vector<SplitEstimate> estimateSplits(const ForwardProblem &problem, const KernelEntry &whole,
-                                          const KernelEntry &slices, const KernelEntry &combine,
+                                          const KernelEntry &slices, const KernelRegistry &registry,
                                           std::string_view architecture, unsigned units);
 
 /// The kernels that `problem` needs on a device with `units` compute units (0: do not split unless

@@ -19,7 +19,7 @@ std::string describeForward(const attention::ForwardSemantics &semantics, bool s
 std::string describeForward(const attention::ForwardProblem &problem);
 
 /// The `attn.combine` that folds the slices of a split forward.
-std::string describeCombine(const attention::ForwardSemantics &semantics);
+std::string describeCombine(const attention::ForwardSemantics &semantics, const attention::KernelTuning &tuning);
 
 /// Compiles `text`, from the stage `options.from` on, to a code object; `name` is what messages
 /// call it. The manifest's `kernel` is empty if the text has not exactly one kernel with bindings.

@@ -45,22 +45,41 @@ template <typename ProblemOp> static LogicalResult verifyHeads(ProblemOp op) {
   return success();
 }
 
-/// Which types meet in a product: of 16 bits the same, of 8 bits any, and any of 8 bits as what Q is.
+static bool isSmall(Type type) { return bitsOf(type) == 8; }
+
+static InFlightDiagnostic refuseTypes(attn::ForwardOp op, StringRef tensor, StringRef other) {
+  return op.emitOpError() << "'" << op.getSymName() << "' has '" << tensor << "' of " << op.getTensorType(tensor) << " and '"
+                          << other << "' of " << op.getTensorType(other);
+}
+
+/// Integers of 8 bits are both Q and K, beside any V that there are weights for.
+static LogicalResult verifyIntegers(attn::ForwardOp op) {
+  if (op.getTensorType("q") != op.getTensorType("k"))
+    return refuseTypes(op, "q", "k") << ", which no kernel mixes; give both i8";
+  if (!op.getTensorType("v").isF32())
+    return success();
+  return refuseTypes(op, "q", "v") << ", which no kernel mixes; give 'v' 8 or 16 bits";
+}
+
+/// Of 16 bits the same, of 8 bits any, and any of 8 bits as what Q is.
+static LogicalResult verifyFloats(attn::ForwardOp op) {
+  Type q = op.getTensorType("q");
+  for (StringRef name : {"k", "v"})
+    if (Type type = op.getTensorType(name); type != q && (!isSmall(type) || q.isF32()))
+      return refuseTypes(op, "q", name) << ", which no kernel mixes; give both one type";
+  if (isSmall(op.getTensorType("k")) != isSmall(op.getTensorType("v")))
+    return refuseTypes(op, "k", "v") << ", which no kernel mixes; give both 8 bits or both 16";
+  return success();
+}
+
+/// Which types meet in a product.
 static LogicalResult verifyTypes(attn::ForwardOp op, const ArchInfo &arch) {
-  Type q = op.getTensorType("q"), k = op.getTensorType("k"), v = op.getTensorType("v"), o = op.getTensorType("o");
-  auto isSmall = [](Type type) { return bitsOf(type) == 8; };
-  auto refuse = [&](StringRef name, Type type) {
-    return op.emitOpError() << "'" << op.getSymName() << "' has 'q' of " << q << " and '" << name << "' of " << type;
-  };
-  for (auto [name, type] : {std::pair(StringRef("k"), k), std::pair(StringRef("v"), v)})
-    if (type != q && (!isSmall(type) || q.isF32()))
-      return refuse(name, type) << ", which no kernel mixes; give both one type";
-  if (isSmall(k) != isSmall(v))
-    return op.emitOpError() << "'" << op.getSymName() << "' has 'k' of " << k << " and 'v' of " << v
-                            << ", which no kernel mixes; give both 8 bits or both 16";
-  if (!isSmall(q) && o != q)
-    return refuse("o", o) << ", which no kernel writes; give both one type";
-  if (isSmall(k) && !arch.hasTransposedRead(bitsOf(v)))
+  Type q = op.getTensorType("q"), k = op.getTensorType("k");
+  if (failed(q.isInteger() || k.isInteger() ? verifyIntegers(op) : verifyFloats(op)))
+    return failure();
+  if (!isSmall(q) && op.getTensorType("o") != q)
+    return refuseTypes(op, "q", "o") << ", which no kernel writes; give both one type";
+  if (isSmall(k) && !arch.hasTransposedRead(bitsOf(k)))
     return op.emitOpError() << "'" << op.getSymName() << "' has keys of 8 bits, whose values are read transposed, which "
                             << arch.name << " cannot; use bf16 or f16";
   return success();
@@ -274,7 +293,7 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
                             const TileShapeConstraints &constraints) {
     HeadWidths head{int64_t(llvm::alignTo(op.getHeadDim(), kHeadBlock)),
                     int64_t(llvm::alignTo(op.getValueHeadDim(), kHeadBlock)), bytesOf(op.getTensorType("k")),
-                    bytesOf(op.getElementType())};
+                    std::max(bytesOf(op.getElementType()), bytesOf(op.getTensorType("v")))};
     return chooseTileShape(arch, head, constraints);
   }
 

@@ -74,7 +74,7 @@ private:
 } // namespace
 
 BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, const ArchInfo &arch, BackwardShape shape)
-    : BackwardScores(op, arch, shape), schedule(schedule), ofLoop(shape), loop{builder, arch, shape, element},
+    : BackwardScores(op, arch, shape), schedule(schedule), ofLoop(shape), loop{builder, arch, shape, op.getElementType()},
       turn(builder, shape.tilesAtOnce), held{Operand::of(op, holdsKeys(), true), Operand::of(op, holdsKeys(), false)},
       passing(loop, turn, Operand::of(op, !holdsKeys(), true), Operand::of(op, !holdsKeys(), false)),
       products(loop, turn, isFused() || shape.secondInLds ? 2 : 1) {
@@ -151,7 +151,7 @@ Value BackwardLoop::unlessBehind(Value view, Value count) {
 }
 
 void BackwardLoop::hold() {
-  log2Scale = arith::MulFOp::create(builder, problem.kernelFrame().argument("scale"),
+  fixed.log2Scale = arith::MulFOp::create(builder, problem.kernelFrame().argument("scale"),
                                     builder.constant(std::numbers::log2e_v<float>));
   Value heldHead = holdsKeys() ? kvHead : head;
   for (Operand &operand : held) {
@@ -161,7 +161,7 @@ void BackwardLoop::hold() {
       products.divide(fused->hold(operand, batch, kvHead, blockRow, row));
       continue;
     }
-    Type type = builder.frag(operand.depth, kWaveRows, element, FragLayout::Rhs);
+    Type type = builder.frag(operand.depth, kWaveRows, elementType(), FragLayout::Rhs);
     Value loaded = tile::LoadOp::create(builder, type, operand.view, batch, row, heldHead);
     operand.value = withoutPadding(builder, loaded, operand.dim);
   }
@@ -222,7 +222,7 @@ void BackwardLoop::loopOverQueries() {
     preparePositions(isOfHead ? builder.constant(int64_t(0)) : shown.first(), row);
     if (isOfHead) {
       count = visitQueries();
-      first.row = shown.first();
+      fixed.first.row = shown.first();
     }
     if (fused)
       fused->enterHead(
@@ -239,7 +239,7 @@ void BackwardLoop::loopOverQueries() {
 /// Returns `sums` with those of `count` tiles.
 SmallVector<Value> BackwardLoop::loopOverTiles(Value count, ValueRange sums) {
   passing.makeRings(batch, holdsKeys() ? head : kvHead, wantsFirst(), wantsSecond());
-  noScores = builder.fill(scoresType, 0.0f);
+  fixed.noScores = builder.fill(scoresType, 0.0f);
   SmallVector<tile::TileCut> cuts;
   if (!lists)
     cuts = holdsKeys() ? shown.cuts(shape.waves * kWaveRows, !scores.empty()) : masks.range.cuts();
@@ -281,9 +281,9 @@ SmallVector<Value> BackwardLoop::iterate(Value t, ValueRange sums) {
 /// One tile: P = exp2(S scale - LSE), dS = P * (dP - delta), and what is summed. Returns the next sums.
 SmallVector<Value> BackwardLoop::iterateTile(Value t, ValueRange sums) {
   carried = passing.fetchSteps(visit(), t);
-  RowNumbers ofTile = holdsKeys() ? passing.numberSteps(visit(), t, first.row, numbers) : numbers;
+  RowNumbers ofTile = holdsKeys() ? passing.numberSteps(visit(), t, fixed.first.row, numbers) : numbers;
   auto number = [&] { return visit().number(builder, t); };
-  Value raw = products.multiply(passing[0], held[0], t, "qk", [&] { return noScores; });
+  Value raw = products.multiply(passing[0], held[0], t, "qk", [&] { return fixed.noScores; });
   ValueRange masked = turn.step("mask", [&] { return exponents(raw, ofTile.logSum, number(), listedAt(t)); });
   Value slope = masked.size() > 1 ? masked.back() : Value();
   ValueRange weighed = turn.step("p", [&] { return weights(masked, slope, number()); });
@@ -296,10 +296,10 @@ SmallVector<Value> BackwardLoop::iterateTile(Value t, ValueRange sums) {
   bool isIncluded = holdsKeys() && !dropout;
   Value weightGradients = products.multiply(passing[1], held[1], t, "dp", [&]() -> Value {
     if (!isIncluded)
-      return noScores;
+      return fixed.noScores;
     return mapScores({ofTile.delta}, [](ValueRange e) -> Value { return e[0]; });
   });
-  Type packedType = builder.frag(shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);
+  Type packedType = builder.frag(shape.kvTile, kWaveRows, elementType(), FragLayout::RhsAcc);
   Value packed = turn.step("ds", [&]() -> SmallVector<Value> {
     Value ds = gradients(weightGradients, isIncluded ? Value() : ofTile.delta, weighed.front(),
                          dropout ? slope : Value());

@@ -274,8 +274,8 @@ Value CapturedGradient::sumOfAll() {
 /// Rows from `first` on of one head of `tensor`, as an operand.
 Value CapturedGradient::load(StringRef tensorName, int64_t dim, Value first, Value ofHead, FragLayout layout) {
   int64_t depth = llvm::alignTo(dim, kHeadBlock);
-  Type type = layout == FragLayout::Lhs ? builder.frag(kCapturedKeys, depth, element, layout)
-                                        : builder.frag(depth, kWaveRows, element, layout);
+  Type type = layout == FragLayout::Lhs ? builder.frag(kCapturedKeys, depth, elementType(), layout)
+                                        : builder.frag(depth, kWaveRows, elementType(), layout);
   Value loaded = tile::LoadOp::create(builder, type, problem.view(builder, tensorName), batch, first, ofHead);
   return withoutPadding(builder, loaded, dim);
 }
@@ -288,7 +288,7 @@ Value CapturedGradient::addBlock(Value block, Value sum) {
   masks.range.measure(builder, q, keys);
   preparePositions(row, builder.constant(int64_t(0)));
   if (entryOfScore)
-    entryOfScore->prepare(builder, first);
+    entryOfScore->prepare(builder, fixed.first);
   masks.range.prepareMasks(builder, row);
   auto ofRows = [&](int64_t number) -> Value {
     return tile::LoadOp::create(builder, builder.rows(), statistic(number), ValueRange(row), IntegerAttr());
@@ -296,7 +296,7 @@ Value CapturedGradient::addBlock(Value block, Value sum) {
   minusLogSum = ofRows(BackwardFrame::kMinusLogSum), minusDelta = ofRows(BackwardFrame::kMinusDelta);
   queryOperand = load("q", op.getHeadDim(), row, head, FragLayout::Rhs);
   gradientOperand = load("do", op.getValueHeadDim(), row, head, FragLayout::Rhs);
-  noScores = builder.fill(scoresType, 0.0f);
+  fixed.noScores = builder.fill(scoresType, 0.0f);
   Value tiles = blocksOf(builder, keys, kCapturedKeys);
   if (lists)
     return addListed(lists->prepare(builder, batch, head, blockRow, keys), tiles, sum);
@@ -322,8 +322,8 @@ Value CapturedGradient::addTile(Value t, Listed listed, Value sum) {
   Value first = arith::MulIOp::create(builder, t, builder.constant(kCapturedKeys));
   Value keyOperand = load("k", op.getHeadDim(), first, kvHead, FragLayout::Lhs);
   Value valueOperand = load("v", op.getValueHeadDim(), first, kvHead, FragLayout::Lhs);
-  Value raw = tile::MmaOp::create(builder, keyOperand, queryOperand, noScores);
-  Value weightGradients = tile::MmaOp::create(builder, valueOperand, gradientOperand, noScores);
+  Value raw = tile::MmaOp::create(builder, keyOperand, queryOperand, fixed.noScores);
+  Value weightGradients = tile::MmaOp::create(builder, valueOperand, gradientOperand, fixed.noScores);
   SmallVector<Value> masked = exponents(raw, minusLogSum, t, listed);
   Value slope = masked.size() > 1 ? masked.back() : Value();
   SmallVector<Value> weighed = weights(masked, slope, t);
@@ -367,7 +367,7 @@ Value CapturedGradient::onlyOfRows(Value ds) {
     Value exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::sle, query, e[1]);
     return arith::SelectOp::create(builder, exists, e[0], builder.constant(0.0f));
   };
-  return builder.mapPlaced(scoresType, {ds, lastQuery}, existing, /*firstRow=*/row);
+  return builder.mapPlaced(scoresType, {ds, fixed.lastQuery}, existing, /*firstRow=*/row);
 }
 
 /// Into the gradient at the workgroup's place and query `query`.

@@ -29,7 +29,7 @@ static Masks::Options masksOf(attn::BackwardOp op, TileShape shape) {
 }
 
 BackwardScores::BackwardScores(attn::BackwardOp op, const ArchInfo &arch, TileShape shape)
-    : op(op), arch(arch), shape(shape), builder(op.getLoc(), op), element(op.getElementType()),
+    : op(op), arch(arch), shape(shape), builder(op.getLoc(), op),
       scoresType(builder.frag(shape.kvTile, kWaveRows, builder.getF32Type(), FragLayout::Acc)),
       masks(op, op.getKeyVisibility(), op.getMaskMods(), scoresType, masksOf(op, shape)), problem(op),
       shown(op.getKeyVisibility(), op.getKeyBlock().has_value(), op.getPart() == BackwardPart::Fused) {
@@ -107,28 +107,28 @@ void BackwardScores::preparePositions(Value query, Value key) {
   Value one = builder.constant(int64_t(1));
   Value queries = tile::DimOp::create(builder, q, 1);
   Value keys = tile::DimOp::create(builder, k, 1);
-  lastQuery = arith::SubIOp::create(builder, queries, one);
-  lastKey = arith::SubIOp::create(builder, keys, one);
-  first = {batch, head, query, key};
+  fixed.lastQuery = arith::SubIOp::create(builder, queries, one);
+  fixed.lastKey = arith::SubIOp::create(builder, keys, one);
+  fixed.first = {batch, head, query, key};
   if (hasOwnLengths())
-    first.seqQ = queries, first.seqKv = keys;
+    fixed.first.seqQ = queries, fixed.first.seqKv = keys;
   for (const ScoreProgram &score : scores)
     for (ModificationProgram *program : {score.value.get(), score.derivative.get()})
       if (program)
-        program->prepare(builder, first);
-  masks.prepare(builder, first);
+        program->prepare(builder, fixed.first);
+  masks.prepare(builder, fixed.first);
   if (dropout)
     dropout->prepare(builder, q, batch, head);
   if (holdsKeys())
     return;
   Value behind = arith::AddIOp::create(builder, query, builder.constant(kWaveRows - 1));
-  masks.prepareCuts(builder, {query, arith::MinSIOp::create(builder, behind, lastQuery)});
+  masks.prepareCuts(builder, {query, arith::MinSIOp::create(builder, behind, fixed.lastQuery)});
 }
 
 /// Where the wave's scores of tile `t` stand.
 ScorePlace BackwardScores::placeOf(Value t) {
   Value before = arith::MulIOp::create(builder, t, builder.constant(shape.kvTile));
-  ScorePlace here = first;
+  ScorePlace here = fixed.first;
   Value &moves = holdsKeys() ? here.row : here.key;
   moves = arith::AddIOp::create(builder, moves, before);
   return here;
@@ -160,7 +160,7 @@ Value BackwardScores::hideListed(Value scaled, Value t, Listed listed) {
     scaled = shown.mask(builder, scaled, t);
   Value behind = holdsKeys() ? Value() : arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
   scaled = masks.hideOwn(builder, scaled, here, behind, [&] { return lists->isBehindWhole(builder, listed.block); });
-  Value last = holdsKeys() ? Value() : arith::MinSIOp::create(builder, behind, lastKey);
+  Value last = holdsKeys() ? Value() : arith::MinSIOp::create(builder, behind, fixed.lastKey);
   return masks.hide(builder, scaled, here, last, listed.isPartial);
 }
 
@@ -169,7 +169,7 @@ Value BackwardScores::hideListed(Value scaled, Value t, Listed listed) {
 SmallVector<Value> BackwardScores::exponents(Value raw, Value minusLogSum, Value t, Listed listed) {
   Value slope, scaled;
   if (scores.empty())
-    scaled = mapScores({raw, log2Scale, minusLogSum}, [&](ValueRange e) -> Value {
+    scaled = mapScores({raw, fixed.log2Scale, minusLogSum}, [&](ValueRange e) -> Value {
       return math::FmaOp::create(builder, e[0], e[1], e[2]);
     });
   else
@@ -193,7 +193,7 @@ SmallVector<Value> BackwardScores::exponents(Value raw, Value minusLogSum, Value
     return results();
   }
   Value behind = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
-  Value last = arith::MinSIOp::create(builder, behind, lastKey);
+  Value last = arith::MinSIOp::create(builder, behind, fixed.lastKey);
   for (auto [program, bounds] : llvm::zip_equal(masks.custom(), masks.bounds()))
     scaled = program->hide(builder, scaled, program->yielded(), bounds.isCut(builder, here.key, last), here);
   return results();
@@ -201,7 +201,7 @@ SmallVector<Value> BackwardScores::exponents(Value raw, Value minusLogSum, Value
 
 /// Slopes of weights that are zero are not looked at: those may be of places that do not exist.
 SmallVector<Value> BackwardScores::weights(ValueRange exponents, Value slope, Value t) {
-  Type packedType = builder.frag(shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);
+  Type packedType = builder.frag(shape.kvTile, kWaveRows, elementType(), FragLayout::RhsAcc);
   auto withSlope = [&](ValueRange e) -> Value {
     Value none = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ, e[0], builder.constant(0.0f));
     Value product = arith::MulFOp::create(builder, e[0], e[1]);

@@ -39,6 +39,7 @@ protected:
   bool wantsSecond() {
     return op.getPart() == attn::BackwardPart::DkDv || op.getPart() == attn::BackwardPart::Dv || isFused();
   }
+  mlir::Type elementType() { return op.getElementType(); }
   bool isFused() { return op.getPart() == attn::BackwardPart::Fused; }
   bool hasOwnLengths() const { return problem.sequences().hasOwnLengths(); }
 
@@ -78,7 +79,6 @@ protected:
   const ArchInfo &arch;
   TileShape shape;
   ExpansionBuilder builder;
-  mlir::Type element;
   tile::FragType scoresType;
   llvm::SmallVector<ScoreProgram> scores;
   Masks masks;
@@ -88,9 +88,12 @@ protected:
 
   mlir::Value batch, head, kvHead, blockRow, row; ///< the first row of the workgroup and of the wave
   mlir::Value q, k, statistics;                   ///< of the sequence
-  mlir::Value log2Scale;
-  ScorePlace first; ///< where the wave's scores of tile 0 stand
-  mlir::Value lastQuery, lastKey, noScores;
+  /// What does not change from tile to tile.
+  struct Fixed {
+    ScorePlace first; ///< where the wave's scores of tile 0 stand
+    mlir::Value lastQuery, lastKey;
+    mlir::Value noScores, log2Scale;
+  } fixed;
   ShownQueries shown; ///< where queries pass
 
 private:

@@ -179,7 +179,7 @@ void ListedCombine::combine(Value first) {
   // No more than the workspace has, whatever the list says.
   Value pieces = piecesOf("partial", 1, 2);
   tile::CombineOp::create(builder, pieces, piecesOf("partial_lse", 2, 1), tile::DimOp::create(builder, pieces, 0),
-                          out, lse, zero, zero, zero, rows, kListedAtOnce);
+                          out, lse, zero, zero, zero, rows, kListedAtOnce, /*split_waves=*/false, IntegerAttr());
 }
 
 void ListedCombine::write(StringRef target) {
@@ -231,12 +231,13 @@ LogicalResult hocket::expandCombine(attn::CombineOp op, StringRef target) {
   frame.create(builder, op.getSymName(), target, waves);
   Value o = frame.argument("o");
   int64_t waveRows = tile::CombineOp::rowsOfWave(dim);
-  auto block = tile::BlockIdOp::create(builder, o, waves * waveRows, /*last_rows_first=*/false,
+  bool shares = op.getSplitWaves();
+  auto block = tile::BlockIdOp::create(builder, o, shares ? waveRows : waves * waveRows, /*last_rows_first=*/false,
                                        IntegerAttr());
-  Value row = tile::WaveRowOp::create(builder, block.getRow(), waveRows);
+  Value row = shares ? block.getRow() : tile::WaveRowOp::create(builder, block.getRow(), waveRows).getResult();
   tile::CombineOp::create(builder, frame.argument("partial"), frame.argument("partial_lse"),
                           frame.argument("num_splits"), o, frame.argument("lse"), block.getBatch(),
-                          block.getHead(), row, waveRows, tile::CombineOp::kUsualAtOnce);
+                          block.getHead(), row, waveRows, tile::CombineOp::kUsualAtOnce, shares, IntegerAttr());
   tile::ReturnOp::create(builder);
   op.erase();
   return success();

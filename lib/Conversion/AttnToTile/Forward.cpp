@@ -37,7 +37,7 @@ public:
         frame(op.getContext()), sequences(op), scores(op, loop, sequences.hasOwnLengths()),
         source(KeySource::create(op, loop, sequences)), visit(KeyVisit::create(op, schedule, loop, scores, *source)),
         output(Output::create(op)), softmax({loop.beside(loop.waveKeys(), kWaveRows, loop.element.weights(), loop.element.v, FragLayout::RhsAcc),
-                 static_cast<bool>(op.getLse()), scores.areScaled()}),
+                 static_cast<bool>(op.getLse()), loop.element.areIntegers(), scores.areScaled()}),
         descales(op.getDescale()) {}
 
   FailureOr<tile::KernelOp> build();
@@ -127,7 +127,7 @@ WorkPartition ForwardLoop::place() {
   if (op.getWorkList()) {
     work.placeEntry(builder, frame.argument("work_list"), q, source->k, op.getSplit());
     if (work.isGroup)
-      scores.masks.range.mix(work.isGroup, WorkPartition::queriesOfBlock(loop.shape.waves, /*groupRows=*/true));
+      scores.masks.range.mix(work.isGroup, WorkPartition::queriesOfBlock(loop.shape.waves, /*areHeads=*/true));
   } else if (op.getGroupRows()) {
     work.placeGroups(builder, frame.argument("group_grid"), q, source->k, laterRowsSeeMore);
   } else {
@@ -165,7 +165,7 @@ Value ForwardLoop::prepare(WorkPartition &work) {
   return visit->count(work, q);
 }
 
-/// Of the `count` tiles that are visited those that the wave sees. A group of few queries has rows for some of the waves;
+/// Of the `count` tiles that are visited those that the wave sees. Few queries of a group are rows of some of the waves;
 /// the others bring tiles, and compute nothing.
 SmallVector<Value> ForwardLoop::seenTiles(const WorkPartition &work, Value count) {
   SmallVector<Value> seen = visit->seen();
@@ -193,17 +193,29 @@ SmallVector<Value> ForwardLoop::iterate(Value t, Value sum, ValueRange state, Va
   scores.loadStep(tiles, t);
   Value start = scores.startStep(tiles, t);
   Value raw = step("qk", [&] { return tile::MmaOp::create(builder, keyTile, query, start); });
-  Value masked = step("mask", [&] { return scores.modify(tiles, raw, t); });
-  Softmax::Settled settled = softmax.settleStep(builder, masked, state);
-  auto drop = [&](Value weights, int64_t firstKey) { return scores.drop(tiles, weights, t, firstKey); };
-  Softmax::Weights weights = softmax.weightSteps(builder, settled, scores.drops() ? Softmax::Drop(drop) : Softmax::Drop());
-  Value rescaled = step("rescale", [&]() -> Value {
-    return tile::RescaleOp::create(builder, TypeRange(sum.getType()), ValueRange(sum), settled.factor, settled.moved)
-        .getResult(0);
+  Value masked = step("mask", [&] { return scores.modify(tiles, softmax.scoresOf(builder, raw), t); });
+  auto dropSome = [&](Value weights, int64_t firstKey) { return scores.drop(tiles, weights, t, firstKey); };
+  Softmax::Drop drop = scores.drops() ? Softmax::Drop(dropSome) : Softmax::Drop();
+  Softmax::Settled settled = softmax.settleStep(builder, masked, state, drop);
+  Softmax::Weights weights = softmax.weightSteps(builder, settled, drop);
+  const bool sumsRows = softmax.sumsWithProduct(drop);
+  ValueRange rescaled = builder.step("rescale", [&]() -> SmallVector<Value> {
+    SmallVector<Value> sums = {sum};
+    if (sumsRows)
+      sums.push_back(settled.sums.front());
+    auto shrunk = tile::RescaleOp::create(builder, ValueRange(sums).getTypes(), sums, settled.factor, settled.moved);
+    return llvm::to_vector_of<Value>(shrunk.getResults());
   });
   Value valueTile = step("read_v", [&] { return source->readValues(tiles, t, scores.masks.range.keyCount()); });
-  Value product = step("pv", [&] { return tile::MmaOp::create(builder, valueTile, weights.packed, rescaled); });
-  SmallVector<Value> carried = {product, settled.reference, settled.bound};
+  ValueRange product = builder.step("pv", [&]() -> SmallVector<Value> {
+    SmallVector<Value> results = {tile::MmaOp::create(builder, valueTile, weights.packed, rescaled[0])};
+    if (sumsRows)
+      results.push_back(tile::RowSumOp::create(builder, weights.packed, rescaled[1]));
+    return results;
+  });
+  SmallVector<Value> carried = {product[0], settled.reference, settled.bound};
+  if (sumsRows)
+    weights.sums.front() = product[1];
   llvm::append_range(carried, weights.sums);
   llvm::append_range(carried, next);
   return carried;

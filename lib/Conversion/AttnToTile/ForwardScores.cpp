@@ -7,9 +7,7 @@ using namespace mlir;
 using namespace hocket;
 
 static Orientation orientationOf(attn::ForwardOp op) {
-  if (WorkPartition::isMixed(op))
-    return Orientation::Mixed;
-  return op.getGroupRows() ? Orientation::HeadsInRows : Orientation::QueriesInRows;
+  return WorkPartition::hasRowPlaces(op) ? Orientation::Mixed : Orientation::QueriesInRows;
 }
 
 static Masks::Options masksOf(attn::ForwardOp op, const LoopContext &loop, bool ownLengths) {
@@ -18,14 +16,14 @@ static Masks::Options masksOf(attn::ForwardOp op, const LoopContext &loop, bool 
   options.ownLengths = ownLengths;
   options.listed = op.getKeyBlock().has_value();
   options.narrows = true;
-  options.rows = WorkPartition::queriesOfBlock(loop.waveBlocks(), op.getGroupRows());
-  options.oneQuery = op.getGroupRows();
+  options.rows = WorkPartition::queriesOfBlock(loop.waveBlocks(), /*areHeads=*/false);
+  options.ofPairs = op.getGroupRows();
   return options;
 }
 
 bool ForwardScores::beginsProducts(attn::ForwardOp op) {
   std::optional<ArrayAttr> symbols = op.getScoreMods();
-  return symbols && llvm::all_of(symbols->getAsRange<FlatSymbolRefAttr>(), [&](FlatSymbolRefAttr symbol) {
+  return symbols && !HeadElements(op).areIntegers() && llvm::all_of(symbols->getAsRange<FlatSymbolRefAttr>(), [&](FlatSymbolRefAttr symbol) {
            return ModificationProgram::onlyAdds(SymbolTable::lookupNearestSymbolFrom(op, symbol));
          });
 }
@@ -80,9 +78,9 @@ void ForwardScores::prepare(const WorkPartition &work, Value q, Value keys) {
   masks.range.measure(builder, q, keys);
   if (dropout)
     dropout->prepare(builder, q, work.batch, work.head);
-  place = {work.batch, work.common(), work.firstOfRows(), builder.constant(int64_t(0)), {}};
-  if (work.isGroup)
-    place.mixed = work.mixedRows(builder);
+  place = {work.batch, work.head, work.row, builder.constant(int64_t(0)), {}};
+  if (work.hasRowPlaces())
+    place.numbers = work.rowPlaces(builder);
   if (ownLengths)
     place.seqQ = tile::DimOp::create(builder, q, 1), place.seqKv = keys;
   Value one = builder.constant(int64_t(1));

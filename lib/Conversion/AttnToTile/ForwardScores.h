@@ -15,7 +15,7 @@ class ForwardScores {
 public:
   ForwardScores(attn::ForwardOp op, const LoopContext &loop, bool ownLengths);
 
-  /// Whether all that modifications do is adding to scores: products begin with that.
+  /// Whether all that modifications do is adding to scores, which are sums of floats: products begin with that.
   static bool beginsProducts(attn::ForwardOp op);
   /// Whether modifications leave scores in log2 units.
   bool areScaled() { return op.getScoreMods().has_value() && !beginsProducts(op); }

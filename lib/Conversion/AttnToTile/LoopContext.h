@@ -13,6 +13,7 @@ namespace hocket {
 
 /// Types of what a loop multiplies: of Q, K and V in memory, of the operands that K and V become, and of the weights.
 /// Where `k` and `v` are narrower than Q they are widened to Q's type on the way; what lies beside them lies as they do.
+/// Products of integers are summed in i32.
 struct HeadElements {
   mlir::Type q, k, v;
 
@@ -20,6 +21,7 @@ struct HeadElements {
   explicit HeadElements(attn::ForwardOp op)
       : q(op.getTensorType("q")), k(op.getTensorType("k")), v(op.getTensorType("v")) {}
   mlir::Type operand(mlir::Type stored) const { return bitsOf(stored) < bitsOf(q) ? q : stored; }
+  bool areIntegers() const { return q.isInteger(); }
   /// Of the weights as they are multiplied with V: of 8 bits those with most mantissa.
   mlir::Type weights() const;
 };

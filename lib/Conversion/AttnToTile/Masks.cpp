@@ -5,19 +5,19 @@ using namespace mlir;
 using namespace hocket;
 
 /// What of `mask` the diagonal says.
-static attn::VisibilityAttr diagonalOf(attn::VisibilityAttr mask) {
-  return mask.isCausal() ? mask : attn::VisibilityAttr::get(mask.getContext(), std::nullopt, std::nullopt);
+static attn::VisibilityAttr diagonalOf(attn::VisibilityAttr mask, const Masks::Options &options) {
+  return mask.isCausal() && !options.ofPairs ? mask : attn::VisibilityAttr::get(mask.getContext(), std::nullopt, std::nullopt);
 }
 
 Masks::Masks(Operation *op, attn::VisibilityAttr mask, std::optional<ArrayAttr> symbols, tile::FragType scores,
              const Options &options)
-    : range(diagonalOf(mask), options.rows, options.oneQuery), scores(scores), options(options) {
+    : range(diagonalOf(mask, options), options.rows), scores(scores), options(options) {
   if (symbols)
     for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
       add(mods, SymbolTable::lookupNearestSymbolFrom(op, symbol), /*isMade=*/false);
   OpBuilder atModule(op);
   auto program = [&] { return createWindow(atModule, op->getLoc(), mask.getLeft(), mask.getRight()); };
-  bool isFast = mask.isCausal() || options.keysHeld;
+  bool isFast = (mask.isCausal() && !options.ofPairs) || options.keysHeld;
   if (options.listed) {
     if (!mask.isAll())
       add(ofMask, program(), /*isMade=*/true);

@@ -22,7 +22,7 @@ public:
     bool keysHeld = false;   ///< queries pass: `mask` is the loop's business, unless tiles come in any order
     bool narrows = false;    ///< `visible` is asked for
     int64_t rows = 0;        ///< of a workgroup
-    bool oneQuery = false;   ///< all rows of a wave are of one query
+    bool ofPairs = false;    ///< rows are pairs of a query and a head, so that a diagonal has steps
   };
   /// `symbols` are those of `op`'s `mask_mod`.
   Masks(mlir::Operation *op, attn::VisibilityAttr mask, std::optional<mlir::ArrayAttr> symbols, tile::FragType scores,

@@ -199,6 +199,8 @@ ModificationProgram::Read ModificationProgram::describe(ExpansionBuilder &builde
                                                         const ScorePlace &place) {
   if (Value rows = lines.lookup(op.getResult())) {
     Value zero = builder.constant(int64_t(0));
+    if (place.numbers.pair)
+      return {rows, {zero, place.numbers.pair, place.key}, IntegerAttr(), /*isDirect=*/true, builder.getDenseI64ArrayAttr({1, 0})};
     return {rows, {zero, zero, zero, place.key}, builder.getI64IntegerAttr(1)};
   }
   Value view = arguments.lookup(op.getTensor());
@@ -238,7 +240,7 @@ Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
   Read from = describe(builder, op, place);
   if (!from.isDirect)
     return tile::GatherOp::create(builder, type, from.view, from.indices);
-  auto load = tile::LoadOp::create(builder, type, from.view, from.indices, from.along);
+  auto load = tile::LoadOp::create(builder, type, from.view, from.indices, from.along, from.over);
   if (isa<tile::FragType>(type))
     load->setAttr(tile::kWholeLines, builder.getUnitAttr());
   return load;
@@ -269,7 +271,7 @@ SmallVector<Value> ModificationProgram::beginLoads(ExpansionBuilder &builder, co
     auto view = cast<tile::ViewType>(from.view.getType());
     auto frag = cast<tile::FragType>(typeFor(Span::Both, view.getElementType()));
     Type pendingType = tile::PendingType::get(builder.getContext(), frag);
-    begun.push_back(tile::BeginLoadOp::create(builder, pendingType, from.view, from.indices, from.along, tile));
+    begun.push_back(tile::BeginLoadOp::create(builder, pendingType, from.view, from.indices, from.along, from.over, tile));
   }
   return begun;
 }
@@ -292,8 +294,8 @@ Value ModificationProgram::materialise(ExpansionBuilder &builder, Value value,
     return argument;
   if (value == body->getArgument(first))
     return place.batch;
-  if (!isMixed() && value == commonArgument())
-    return place.common;
+  if (!isMixed() && value == head())
+    return place.head;
   if (auto constant = value.getDefiningOp<arith::ConstantOp>())
     return arith::ConstantOp::create(builder, constant.getValue());
   if (auto op = value.getDefiningOp<attn::ReadOp>())
@@ -309,18 +311,27 @@ Value ModificationProgram::number(ExpansionBuilder &builder, Value value, const 
   return made;
 }
 
+/// The heads of a group: a view (head, query, key) of `view` (batch, head, query, key).
+static Value headsOf(ExpansionBuilder &builder, Value view, Value batch, const RowPlaces &rows) {
+  auto type = cast<tile::ViewType>(view.getType());
+  Type one = tile::ViewType::get(builder.getContext(), type.getShape().drop_front(), type.getElementType());
+  Value ofBatch = tile::SelectOp::create(builder, one, view, ValueRange(batch));
+  return tile::SliceRowsOp::create(builder, one, ofBatch, rows.head, rows.groupHeads, builder.getI64IntegerAttr(0));
+}
+
 void ModificationProgram::prepare(ExpansionBuilder &builder, const ScorePlace &place) {
   for (const Capture &capture : captures)
     if (capture.ofLengths)
       arguments[body->getArgument(capture.argument)] =
           capture.ofLengths->emit(builder, place.seqQ, place.seqKv);
   if (isMixed())
-    prepared[query()] = place.mixed.queries, prepared[head()] = place.mixed.heads;
+    prepared[query()] = place.numbers.queries, prepared[head()] = place.numbers.heads;
   for (auto op : body->getOps<attn::ReadOp>()) {
     if (readsLines(op)) {
-      const MixedRows &rows = place.mixed;
+      const RowPlaces &rows = place.numbers;
       Value batch = materialise(builder, op.getIndices()[0], place);
       lines[op.getResult()] =
+          rows.pair ? headsOf(builder, arguments.lookup(op.getTensor()), batch, rows) :
           tile::RowsAlongOp::create(builder, arguments.lookup(op.getTensor()), batch, rows.query, rows.head,
                                     rows.areHeads, rows.count, /*heads_first=*/true);
       continue;

@@ -25,29 +25,30 @@ inline Span operator|(Span a, Span b) {
   return static_cast<Span>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
 
-/// A wave's rows, which are heads of one query or queries of one head (i32; `areHeads` i1).
-struct MixedRows {
-  mlir::Value query, head; ///< of the first row
-  mlir::Value areHeads, count;
-  mlir::Value queries, heads; ///< of each row (rows of i32)
+/// A wave's rows where query and head are numbers of each: heads of one query or queries of one head (i32; `areHeads`
+/// i1), or pairs of a query and a head of a group.
+struct RowPlaces {
+  mlir::Value query, head; ///< of the first row; of pairs the first head is the group's
+  mlir::Value areHeads = {}, count = {};
+  mlir::Value pair = {}, groupHeads = {}; ///< the number of the first pair, and the heads of a group; or null
+  mlir::Value queries = {}, heads = {};   ///< of each row (rows of i32)
 };
 
 /// Where the elements of a wave's scores stand (i32).
 struct ScorePlace {
   mlir::Value batch;
-  /// The head of all of the wave's rows; or, where rows are heads, their query.
-  mlir::Value common;
-  mlir::Value row; ///< the first query, or head
-  mlir::Value key; ///< the first key
-  /// Where rows are mixed; `common` and `row` say nothing then.
-  MixedRows mixed = {};
+  mlir::Value head; ///< of all of the wave's rows
+  mlir::Value row;  ///< the first query
+  mlir::Value key;  ///< the first key
+  /// Where each row has numbers of its own; `head` and `row` say nothing then.
+  RowPlaces numbers = {};
   /// The sequence's lengths where they are its own; null: those of the problem.
   mlir::Value seqQ = {}, seqKv = {};
 };
 
-/// What the scores' memory rows are; columns are the others. Heads: of one query, with keys in columns. Mixed: heads of one
-/// query, or queries of one head, which the kernel finds out, with keys in columns.
-enum class Orientation { QueriesInRows, KeysInRows, HeadsInRows, Mixed };
+/// What the scores' memory rows are; columns are the others. Mixed: each has a query and a head of its own, with keys in
+/// columns.
+enum class Orientation { QueriesInRows, KeysInRows, Mixed };
 
 struct TileExtent;
 struct TileSides;
@@ -118,11 +119,8 @@ public:
   bool isGathered(attn::ReadOp op) const { return spanOf(op.getResult()) == Span::Both && !readsAhead(op); }
 
 private:
-  /// The query; or, where heads are in its place, the head. And the other, which all rows share. Null where rows are
-  /// mixed: both are numbers of each row (`MixedRows`).
-  mlir::Value rowArgument() const { return isMixed() ? mlir::Value() : headsInRows() ? head() : query(); }
-  mlir::Value commonArgument() const { return isMixed() ? mlir::Value() : headsInRows() ? query() : head(); }
-  bool headsInRows() const { return orientation == Orientation::HeadsInRows; }
+  /// The query. Null where rows are mixed: query and head are numbers of each row (`RowPlaces`).
+  mlir::Value rowArgument() const { return isMixed() ? mlir::Value() : query(); }
   bool isMixed() const { return orientation == Orientation::Mixed; }
   mlir::Value head() const { return body->getArgument(first + 1); }
 
@@ -134,7 +132,7 @@ private:
     std::shared_ptr<LengthExpression> ofLengths;
   };
 
-  /// Whether what is spanned by queries, or by heads in their place, lies along rows.
+  /// Whether what is spanned by queries lies along rows.
   bool queriesInRows() const { return orientation != Orientation::KeysInRows; }
   /// What differs between the rows of the scores: it is the same for all tiles.
   Span rowSpan() const { return queriesInRows() ? Span::Queries : Span::Keys; }
@@ -145,6 +143,7 @@ private:
     llvm::SmallVector<mlir::Value> indices;
     mlir::IntegerAttr along;
     bool isDirect = true;
+    mlir::DenseI64ArrayAttr over = {};
   };
   Read describe(ExpansionBuilder &builder, attn::ReadOp op, const ScorePlace &place);
   mlir::Value read(ExpansionBuilder &builder, attn::ReadOp op, const ScorePlace &place);

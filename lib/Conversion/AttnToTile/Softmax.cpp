@@ -4,6 +4,9 @@
 #include "LoopContext.h"
 #include "Sink.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -20,12 +23,16 @@ static constexpr float kThreshold = 20.0f, kThresholdFp16 = 14.0f;
 static constexpr float kRoomOfSmall = 4.0f;
 /// The smallest scale used. Keeps (-inf) * scale at -inf when the user's scale is 0.
 static constexpr float kMinScale = 0x1p-100f;
+/// Products of integers begin with the bits of this number, and are then the bits of this and their sum: integers of up
+/// to 2^22, which those of 256 elements of 8 bits stay within.
+static constexpr float kSumOrigin = 0x1.8p23f;
 /// Both halves of a tile are whole accumulator blocks; of a single one, the second is empty.
 static constexpr int64_t kKeyBlock = 32;
 
 Type HeadElements::weights() const {
-  if (bitsOf(q) != 8)
-    return q;
+  Type wide = areIntegers() ? v : q;
+  if (bitsOf(wide) != 8)
+    return wide;
   bool isFnuz = infoOf(*asElementType(v)).specials == Specials::Fnuz;
   return isFnuz ? Type(Float8E4M3FNUZType::get(v.getContext())) : Type(Float8E4M3FNType::get(v.getContext()));
 }
@@ -55,6 +62,7 @@ Value Softmax::prepareQuery(ExpansionBuilder &builder, Value userScale, function
     // References are subtracted as they are: a row's largest score counts as 1 whatever its size, where a scale would
     // round the two differently.
     scale = builder.constant(1.0f);
+    sign = scale;
     return load();
   }
   Value zero = builder.constant(0.0f);
@@ -64,6 +72,11 @@ Value Softmax::prepareQuery(ExpansionBuilder &builder, Value userScale, function
   Value inLog2 =
       arith::MulFOp::create(builder, magnitude, builder.constant(std::numbers::log2e_v<float>));
   scale = arith::MaxNumFOp::create(builder, inLog2, builder.constant(kMinScale));
+  if (options.integers) {
+    // Integers have one more negative number than positive ones.
+    sign = arith::SelectOp::create(builder, negative, builder.constant(-1.0f), builder.constant(1.0f));
+    return load();
+  }
   return tile::NegateOp::create(builder, load(), negative);
 }
 
@@ -95,8 +108,21 @@ Value Softmax::perScale(ExpansionBuilder &builder) const {
 }
 
 Value Softmax::noScores(ExpansionBuilder &builder) const {
-  return builder.fill(
-      builder.frag(options.weights.getRows(), kWaveRows, builder.getF32Type(), FragLayout::Acc), 0.0f);
+  Type element = options.integers ? Type(builder.getI32Type()) : builder.getF32Type();
+  const float none = options.integers ? static_cast<float>(std::bit_cast<int32_t>(kSumOrigin)) : 0.0f;
+  return builder.fill(builder.frag(options.weights.getRows(), kWaveRows, element, FragLayout::Acc), none);
+}
+
+Value Softmax::scoresOf(ExpansionBuilder &builder, Value products) const {
+  if (!options.integers)
+    return products;
+  Type scores = builder.frag(options.weights.getRows(), kWaveRows, builder.getF32Type(), FragLayout::Acc);
+  Value origin = arith::MulFOp::create(builder, sign, builder.constant(-kSumOrigin));
+  Value inputs[] = {products, sign, origin};
+  return builder.map(scores, inputs, [&](ValueRange e) -> Value {
+    Value sum = arith::BitcastOp::create(builder, builder.getF32Type(), e[0]);
+    return math::FmaOp::create(builder, sum, e[1], e[2]);
+  });
 }
 
 SmallVector<Value> Softmax::initialState(ExpansionBuilder &builder, Value zero) const {
@@ -107,25 +133,41 @@ SmallVector<Value> Softmax::initialState(ExpansionBuilder &builder, Value zero) 
   return state;
 }
 
-Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, ValueRange state) const {
+Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, ValueRange state, Drop drop) const {
+  const bool apart = sumsWithProduct(drop);
   ValueRange values = builder.step("settle", [&]() -> SmallVector<Value> {
-    Value max = tile::RowMaxOp::create(builder, builder.rows(), scores);
+    // Products that take long end one after the other.
+    Value max = tile::RowMaxOp::create(builder, builder.rows(), scores, /*chained=*/exponentsApart());
     auto settle = tile::SettleOp::create(builder, max, state[0], state[1], scale,
                                          builder.getF32FloatAttr(threshold()), builder.getF32FloatAttr(raised()));
     SmallVector<Value> results = {settle.getNewReference(), settle.getNewBound(), settle.getFactor(),
                                   settle.getMoved()};
-    ValueRange sums = state.drop_front(2);
-    auto rescaled = tile::RescaleOp::create(builder, sums.getTypes(), sums, settle.getFactor(),
-                                            settle.getMoved());
-    llvm::append_range(results, rescaled.getResults());
+    ValueRange sums = state.drop_front(apart ? 3 : 2);
+    if (!sums.empty()) {
+      auto rescaled = tile::RescaleOp::create(builder, sums.getTypes(), sums, settle.getFactor(),
+                                              settle.getMoved());
+      llvm::append_range(results, rescaled.getResults());
+    }
+    if (exponentsApart())
+      results.push_back(tile::ExponentsOp::create(builder, scores, scale, settle.getNewReference()));
     return results;
   });
-  return {scores,    values[0], values[1], values[2],
-          values[3], llvm::to_vector_of<Value>(values.drop_front(4))};
+  if (exponentsApart()) {
+    scores = values.back();
+    values = values.drop_back();
+  }
+  SmallVector<Value> sums;
+  if (apart)
+    sums.push_back(state[2]);
+  llvm::append_range(sums, values.drop_front(4));
+  return {scores, values[0], values[1], values[2], values[3], sums};
 }
 
-/// Whether the weights of a tile are summed at once, as they are multiplied: of 8 bits, where none is dropped between.
-bool Softmax::sumsWhole(Drop drop) const { return isSmall(options.weights.getElementType()) && !drop; }
+/// Whether what weights are powers of is made where the reference is. Of few products, whose vector instructions are what
+/// takes the time: two in an instruction, which would wait for products beneath which they stood.
+bool Softmax::exponentsApart() const { return isSmall(options.weights.getElementType()); }
+
+bool Softmax::sumsWithProduct(Drop drop) const { return isSmall(options.weights.getElementType()) && !drop; }
 
 /// The weights of `rows` keys of a tile, packed, and their sums.
 SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64_t firstRow,
@@ -133,11 +175,10 @@ SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64
   Type part = builder.frag(rows, kWaveRows, builder.getF32Type(), FragLayout::Acc);
   Type packedPart = packed(builder, rows);
   Value slice = tile::SliceOp::create(builder, part, scores, firstRow);
-  // Of few products, whose vector instructions are what takes the time.
-  const bool small = isSmall(options.weights.getElementType());
-  Value wide = tile::Exp2Op::create(builder, slice, scale, reference, /*paired=*/small);
+  Value wide = exponentsApart() ? tile::Exp2Op::create(builder, slice, Value(), Value(), /*polynomials=*/IntegerAttr())
+                                : tile::Exp2Op::create(builder, slice, scale, reference, /*polynomials=*/IntegerAttr());
   Value narrow = tile::PackOp::create(builder, packedPart, wide);
-  Value sum = sumsWhole(drop) ? sumsBefore[0] : Value(tile::RowSumOp::create(builder, narrow, sumsBefore[0]));
+  Value sum = sumsWithProduct(drop) ? sumsBefore[0] : Value(tile::RowSumOp::create(builder, narrow, sumsBefore[0]));
   SmallVector<Value> results = {narrow, sum};
   if (options.exactSum)
     results.push_back(tile::RowSumOp::create(builder, wide, sumsBefore[1]));
@@ -155,18 +196,13 @@ Softmax::Weights Softmax::weightSteps(ExpansionBuilder &builder, const Settled &
     return weigh(builder, settled.scores, 0, firstRows, settled.reference, settled.sums, drop);
   });
   ValueRange tail = builder.step("tail", [&]() -> SmallVector<Value> {
-    auto summed = [&](SmallVector<Value> of) {
-      if (sumsWhole(drop))
-        of[1] = tile::RowSumOp::create(builder, of[0], of[1]);
-      return of;
-    };
     if (firstRows == keys)
-      return summed(llvm::to_vector(head));
+      return llvm::to_vector(head);
     SmallVector<Value> both = weigh(builder, settled.scores, firstRows, keys - firstRows,
                                     settled.reference, head.drop_front(), drop);
     SmallVector<Value> halves = {head[0], both[0]};
     both[0] = tile::ConcatOp::create(builder, options.weights, halves);
-    return summed(both);
+    return both;
   });
   return {tail[0], llvm::to_vector_of<Value>(tail.drop_front())};
 }

@@ -14,10 +14,11 @@ public:
   struct Options {
     tile::FragType weights; ///< those of a tile as they are multiplied with V
     bool exactSum = false; ///< the sum of the weights before rounding is kept too, for LSE
+    bool integers = false; ///< products are sums in i32
     bool isScaled = false; ///< scores come scaled, in log2 units: `kScaledUnit` times what the user's are
   };
   static constexpr float kScaledUnit = std::numbers::log2e_v<float>;
-  /// What a tile's settling gives to the steps behind it.
+  /// What a tile's settling gives to the steps behind it. Of weights of 8 bits `scores` are exponents.
   struct Settled {
     mlir::Value scores, reference, bound, factor, moved;
     llvm::SmallVector<mlir::Value> sums;
@@ -38,20 +39,25 @@ public:
   void multiplyBy(ExpansionBuilder &builder, mlir::Value factor, mlir::Value addend);
   /// 1 / the size of the user's scale; emitted in front of the loop, behind `prepareQuery`.
   mlir::Value perScale(ExpansionBuilder &builder) const;
-  /// What the scores of each tile start from; emitted in front of the loop.
+  /// What the products of each tile start from; emitted in front of the loop.
   mlir::Value noScores(ExpansionBuilder &builder) const;
+  /// The scores that a tile's products are, in f32: exact, and with the sign of the user's scale.
+  mlir::Value scoresOf(ExpansionBuilder &builder, mlir::Value products) const;
   /// The state that the loop carries, before the first tile: reference, bound and the sums. `zero`
   /// is a number 0 for each row.
   llvm::SmallVector<mlir::Value> initialState(ExpansionBuilder &builder, mlir::Value zero) const;
-  /// The step that moves the reference to a tile's scores, where they grew too much.
-  Settled settleStep(ExpansionBuilder &builder, mlir::Value scores, mlir::ValueRange state) const;
   /// The steps that make a tile's weights, in two halves, so that a schedule can put work between
   /// them. O is divided by the sum of the weights as they are multiplied with V: what rounding does
   /// to them cancels in the quotient, also where one key has nearly all the weight. LSE is the
   /// logarithm of what was not rounded. `drop(weights, firstKey)`, if given, is what V is multiplied with of the
   /// packed weights of some keys, number `firstKey` of the tile and those behind; sums are those of all.
   using Drop = llvm::function_ref<mlir::Value(mlir::Value weights, int64_t firstKey)>;
+  /// The step that moves the reference to a tile's scores, where they grew too much, and what was summed with it.
+  Settled settleStep(ExpansionBuilder &builder, mlir::Value scores, mlir::ValueRange state, Drop drop) const;
   Weights weightSteps(ExpansionBuilder &builder, const Settled &settled, Drop drop) const;
+  /// Whether the first sum of weights is one more column of O: rescaled with it, and added to where V is multiplied. Of 8
+  /// bits, where none is dropped, the matrix unit sums, and is no place to wait for in between.
+  bool sumsWithProduct(Drop drop) const;
   /// The sum of a row's weights, from what the loop ends with.
   mlir::Value total(ExpansionBuilder &builder, mlir::ValueRange state) const;
   /// What a row's weights count from, in log2 units of its scores.
@@ -69,11 +75,12 @@ private:
   /// How far a row's scores may grow past its reference before it moves, and how far below its first largest score that
   /// begins, in log2 units.
   float threshold() const;
-  bool sumsWhole(Drop drop) const;
+  bool exponentsApart() const;
   float raised() const;
 
   Options options;
   mlir::Value scale; ///< of scores, to log2 units; since `prepareQuery`
+  mlir::Value sign;  ///< of the user's scale, by which products of integers are multiplied; since `prepareQuery`
   mlir::Value moved; ///< by how much scores are more than what comes, in log2 units; null: not at all
 };
 

@@ -54,9 +54,7 @@ void Visibility::moveTo(ExpansionBuilder &builder, Value firstKey, Value count) 
 }
 
 void Visibility::prepareMasks(ExpansionBuilder &builder, Value row) {
-  if (oneQuery)
-    below = shift ? behindRows(builder, row, builder.constant(int64_t(1))) : keys;
-  else if (shift)
+  if (shift)
     diagonal = arith::AddIOp::create(builder, row, shift);
   if (!ofGroup || !shift)
     return;
@@ -74,8 +72,6 @@ SmallVector<tile::TileCut> Visibility::cuts() const {
   // Of the workgroup's queries the last sees up to where tiles end, and each one key less than the next.
   if (ofGroup && shift)
     return {{{below, tile::TileSide::Right}, groupQueries - 1}, {{diagonal, tile::TileSide::Right}, rows - 1}};
-  if (below)
-    return {{{below, tile::TileSide::Right}, shift ? rows - 1 : 0}};
   SmallVector<tile::TileCut> cuts = {{{keys, tile::TileSide::Right}, /*within=*/0}};
   // The last row's last key is the last visited one or, if there are not so many keys, lies beyond;
   // the first row's lies as much before it as there are rows between them.

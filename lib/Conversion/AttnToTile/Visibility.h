@@ -13,9 +13,7 @@ namespace hocket {
 /// count from the first of the view of K that the workgroup works on.
 class Visibility {
 public:
-  /// `oneQuery`: all rows of a wave are of one query.
-  Visibility(attn::VisibilityAttr attr, int64_t rows, bool oneQuery = false)
-      : attr(attr), rows(rows), oneQuery(oneQuery) {}
+  Visibility(attn::VisibilityAttr attr, int64_t rows) : attr(attr), rows(rows) {}
 
   /// Whether all rows of a wave are of one query, and the workgroup has `queries` of them, is known in the kernel
   /// (`isGroup`, i1); otherwise it is as if there were no such thing.
@@ -49,7 +47,6 @@ private:
 
   attn::VisibilityAttr attr;
   int64_t rows;
-  bool oneQuery;
   mlir::Value ofGroup; ///< whether a wave has one query, where that is known in the kernel
   int64_t groupQueries = 0;
   mlir::Value below;    ///< of the wave's one query: behind the last key that it sees

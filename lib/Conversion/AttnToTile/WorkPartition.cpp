@@ -9,6 +9,8 @@ using namespace hocket;
 
 /// A row that no sequence has; numbers of rows and their sums stay within 32 bits.
 static constexpr int64_t kNoRow = int64_t(1) << 30;
+/// So that 2 kWaveRows times as many, less one, are a number of 32 bits.
+static constexpr int64_t kMostPairs = int64_t(1) << 26;
 
 tile::BlockIdOp hocket::createBlockId(ExpansionBuilder &builder, const BlockOrdering &ordering, Value view, int64_t rows,
                                       Value rowCount, bool laterRowsSeeMore) {
@@ -44,6 +46,8 @@ void WorkPartition::addArguments(KernelFrame &frame, attn::ForwardOp op) {
     auto head = static_cast<int64_t>(op.getHeadDim());
     frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, head}, op.getElementType()),
                     groupGrid(op.getSplit()));
+    frame.require("seq_q * (heads / kv_heads) <= " + Twine(kMostPairs),
+                  "seq_q times the heads of a group may be at most " + Twine(kMostPairs));
   }
   if (!op.getWorkList())
     return;
@@ -61,14 +65,14 @@ void WorkPartition::addArguments(KernelFrame &frame, attn::ForwardOp op) {
 Tensor WorkPartition::groupGrid(bool isSplit) {
   return {"group_grid",
           {"0", "0", "0"},
-          {isSplit ? "batch * num_splits" : "batch", "seq_q * ceildiv(heads, kv_heads * 32)", "kv_heads"},
+          {isSplit ? "batch * num_splits" : "batch", "seq_q * (heads / kv_heads)", "kv_heads"},
           "q"};
 }
 
 void WorkPartition::leaveToFirst(ExpansionBuilder &builder, Value wave) {
   Value zero = builder.constant(int64_t(0));
   Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, wave, zero);
-  headCount = arith::SelectOp::create(builder, isFirst, headCount, zero);
+  storedQueries = arith::SelectOp::create(builder, isFirst, builder.constant(kNoRow), zero);
 }
 
 /// The wave's of the items from `first` on.
@@ -78,17 +82,18 @@ static auto itemOfWave(ExpansionBuilder &builder, Value first) {
 
 void WorkPartition::placeGroups(ExpansionBuilder &builder, Value grid, Value q, Value k,
                                 bool laterRowsSeeMore) {
-  tile::BlockIdOp block = createBlockId(builder, options.ordering, grid, options.waves, Value(), laterRowsSeeMore);
+  tile::BlockIdOp block = createBlockId(builder, options.ordering, grid, blockRows(), Value(), laterRowsSeeMore);
   batch = outputBatch = block.getBatch(), head = block.getHead();
   takeSliceNumber(builder);
-  Value group = tile::DivModOp::create(builder, tile::DimOp::create(builder, q, 2), tile::DimOp::create(builder, k, 2))
-                    .getQuotient();
-  auto item = [&]() -> Value {
-    return options.waves == 1 ? block.getRow() : itemOfWave(builder, block.getRow())();
-  };
-  GroupPlace place = placeInGroup(builder, block.getRow(), item, group, head);
-  blockRow = place.blockQuery, row = place.query;
-  firstHead = place.firstHead, headCount = place.headCount;
+  groupHeads = tile::DivModOp::create(builder, tile::DimOp::create(builder, q, 2), tile::DimOp::create(builder, k, 2))
+                   .getQuotient();
+  firstHead = arith::MulIOp::create(builder, head, groupHeads);
+  blockPair = pair = block.getRow();
+  blockRow = row = tile::DivModOp::create(builder, blockPair, groupHeads).getQuotient();
+  if (options.waves == 1)
+    return;
+  pair = tile::WaveRowOp::create(builder, blockPair, kWaveRows);
+  row = tile::DivModOp::create(builder, pair, groupHeads).getQuotient();
 }
 
 WorkPartition::GroupPlace WorkPartition::placeInGroup(ExpansionBuilder &builder, Value firstItem,
@@ -205,15 +210,31 @@ Value WorkPartition::rowsAlong(ExpansionBuilder &builder, Value view) const {
 }
 
 Value WorkPartition::queries(ExpansionBuilder &builder, int64_t waves) const {
-  Value count = builder.constant(queriesOfBlock(waves, options.groupRows));
+  Value count = builder.constant(queriesOfBlock(waves, /*areHeads=*/false));
   if (!isGroup)
     return count;
-  Value ofGroup = builder.constant(queriesOfBlock(waves, /*groupRows=*/true));
+  Value ofGroup = builder.constant(queriesOfBlock(waves, /*areHeads=*/true));
   return arith::SelectOp::create(builder, isGroup, ofGroup, count);
 }
 
+/// How many queries `count` pairs from number `first` on are of.
+Value WorkPartition::queriesOfPairs(ExpansionBuilder &builder, Value first, int64_t count) const {
+  auto queryOf = [&](Value number) -> Value { return tile::DivModOp::create(builder, number, groupHeads).getQuotient(); };
+  Value last = queryOf(arith::AddIOp::create(builder, first, builder.constant(count - 1)));
+  Value between = arith::SubIOp::create(builder, last, queryOf(first));
+  return arith::AddIOp::create(builder, between, builder.constant(int64_t(1)));
+}
+
+Value WorkPartition::waveQueries(ExpansionBuilder &builder) const {
+  return options.groupRows ? queriesOfPairs(builder, pair, kWaveRows) : queries(builder, 1);
+}
+
+Value WorkPartition::blockQueries(ExpansionBuilder &builder) const {
+  return options.groupRows ? queriesOfPairs(builder, blockPair, blockRows()) : queries(builder, options.waves);
+}
+
 /// The numbers from `first` on, one for each row of a wave, or `first` for all where they do not count (i1).
-static Value rowNumbers(ExpansionBuilder &builder, Value first, Value count) {
+static Value numbersFrom(ExpansionBuilder &builder, Value first, Value count) {
   Type type = tile::RowsType::get(builder.getContext(), kWaveRows, builder.getI32Type());
   Value step = arith::ExtUIOp::create(builder, builder.getI32Type(), count);
   Value inputs[] = {first, step};
@@ -223,10 +244,43 @@ static Value rowNumbers(ExpansionBuilder &builder, Value first, Value count) {
   });
 }
 
-MixedRows WorkPartition::mixedRows(ExpansionBuilder &builder) const {
+/// How often `divisor` is in `number`, less than 2 kWaveRows times, found bit by bit: regions divide by constants alone.
+static Value quotientOfRows(ExpansionBuilder &builder, Value number, Value divisor) {
+  Value quotient = builder.constant(int64_t(0));
+  for (int64_t bit = kWaveRows; bit != 0; bit /= 2) {
+    Value more = arith::AddIOp::create(builder, quotient, builder.constant(bit));
+    Value fits = arith::CmpIOp::create(builder, arith::CmpIPredicate::ule,
+                                       arith::MulIOp::create(builder, more, divisor), number);
+    quotient = arith::SelectOp::create(builder, fits, more, quotient);
+  }
+  return quotient;
+}
+
+Value WorkPartition::numbersOfPairs(ExpansionBuilder &builder, bool areHeads) const {
+  Type type = tile::RowsType::get(builder.getContext(), kWaveRows, builder.getI32Type());
+  Value before = arith::SubIOp::create(builder, pair, arith::MulIOp::create(builder, row, groupHeads));
+  Value inputs[] = {before, groupHeads, areHeads ? firstHead : row};
+  return builder.mapPlaced(type, inputs, [&](ValueRange e, Value number, Value) -> Value {
+    Value behindFirst = arith::AddIOp::create(builder, e[0], number);
+    Value added = quotientOfRows(builder, behindFirst, e[1]);
+    if (areHeads)
+      added = arith::SubIOp::create(builder, behindFirst, arith::MulIOp::create(builder, added, e[1]));
+    return arith::AddIOp::create(builder, e[2], added);
+  });
+}
+
+RowPlaces WorkPartition::rowPlaces(ExpansionBuilder &builder) const {
+  RowPlaces rows{row, firstHead};
+  if (options.groupRows) {
+    rows.pair = pair, rows.groupHeads = groupHeads;
+    rows.queries = numbersOfPairs(builder, /*areHeads=*/false), rows.heads = numbersOfPairs(builder, /*areHeads=*/true);
+    return rows;
+  }
   Value yes = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
   Value areQueries = arith::XOrIOp::create(builder, isGroup, yes);
-  return {row, firstHead, isGroup, rowCount, rowNumbers(builder, row, areQueries), rowNumbers(builder, firstHead, isGroup)};
+  rows.areHeads = isGroup, rows.count = rowCount;
+  rows.queries = numbersFrom(builder, row, areQueries), rows.heads = numbersFrom(builder, firstHead, isGroup);
+  return rows;
 }
 
 void WorkPartition::storeSlice(ExpansionBuilder &builder, Value output, Value lse, Value o, Value partial,
@@ -257,13 +311,19 @@ Value WorkPartition::kvHead(ExpansionBuilder &builder, Value q, Value k) const {
   return options.groupRows ? head : tile::GroupHeadOp::create(builder, head, q, k).getResult();
 }
 
-Value WorkPartition::headsOf(ExpansionBuilder &builder, Value view, Value batch) const {
+Value WorkPartition::headsOf(ExpansionBuilder &builder, Value view, Value batch, int64_t ofHeads) const {
   auto type = cast<tile::ViewType>(view.getType());
-  Type heads = tile::ViewType::get(builder.getContext(), type.getShape().drop_front(2),
-                                   type.getElementType());
-  // Of a query that the sequence does not have, there are no heads.
-  Value ofQuery = tile::SelectOp::create(builder, heads, view, ValueRange{batch, row});
-  return tile::SliceRowsOp::create(builder, ofQuery, firstHead, headCount);
+  Type one = tile::ViewType::get(builder.getContext(), type.getShape().drop_front(), type.getElementType());
+  Value ofBatch = tile::SelectOp::create(builder, one, view, ValueRange(batch));
+  return tile::SliceRowsOp::create(builder, one, ofBatch, firstHead, groupHeads, builder.getI64IntegerAttr(ofHeads));
+}
+
+Value WorkPartition::writtenHeadsOf(ExpansionBuilder &builder, Value view, int64_t ofQueries, int64_t ofHeads) const {
+  Value heads = headsOf(builder, view, outputBatch, ofHeads);
+  if (!storedQueries)
+    return heads;
+  Value zero = builder.constant(int64_t(0));
+  return tile::SliceRowsOp::create(builder, heads.getType(), heads, zero, storedQueries, builder.getI64IntegerAttr(ofQueries));
 }
 
 Value WorkPartition::load(ExpansionBuilder &builder, Type type, Value q) const {
@@ -273,17 +333,17 @@ Value WorkPartition::load(ExpansionBuilder &builder, Type type, Value q) const {
   }
   if (!options.groupRows)
     return tile::LoadOp::create(builder, type, q, batch, row, head);
-  Value zero = builder.constant(int64_t(0));
-  return tile::LoadOp::create(builder, type, headsOf(builder, q, batch), ValueRange(zero),
-                              IntegerAttr());
+  Value place[] = {pair, builder.constant(int64_t(0))};
+  return tile::LoadOp::create(builder, type, headsOf(builder, q, batch, /*ofHeads=*/1), place, IntegerAttr(),
+                              builder.getDenseI64ArrayAttr({0, 1}));
 }
 
 Value WorkPartition::loadOfHeads(ExpansionBuilder &builder, Value view) const {
+  if (options.groupRows)
+    return tile::GatherOp::create(builder, builder.rows(), view, numbersOfPairs(builder, /*areHeads=*/true));
   if (isGroup)
-    return tile::GatherOp::create(builder, builder.rows(), view, rowNumbers(builder, firstHead, isGroup));
-  Type type = options.groupRows ? Type(builder.rows()) : builder.getF32Type();
-  return tile::LoadOp::create(builder, type, view,
-                              ValueRange(options.groupRows ? firstHead : head), IntegerAttr());
+    return tile::GatherOp::create(builder, builder.rows(), view, numbersFrom(builder, firstHead, isGroup));
+  return tile::LoadOp::create(builder, builder.getF32Type(), view, ValueRange(head), IntegerAttr());
 }
 
 void WorkPartition::store(ExpansionBuilder &builder, Value output, Value o) const {
@@ -293,9 +353,9 @@ void WorkPartition::store(ExpansionBuilder &builder, Value output, Value o) cons
     tile::StoreOp::create(builder, output, o, outputBatch, row, head);
     return;
   }
-  Value zero = builder.constant(int64_t(0));
-  tile::StoreOp::create(builder, output, headsOf(builder, o, outputBatch), ValueRange(zero),
-                        IntegerAttr());
+  Value place[] = {pair, builder.constant(int64_t(0))};
+  tile::StoreOp::create(builder, output, writtenHeadsOf(builder, o, /*ofQueries=*/0, /*ofHeads=*/1), place, IntegerAttr(),
+                        builder.getDenseI64ArrayAttr({0, 1}));
 }
 
 void WorkPartition::storeLse(ExpansionBuilder &builder, Value values, Value lse) const {
@@ -305,14 +365,9 @@ void WorkPartition::storeLse(ExpansionBuilder &builder, Value values, Value lse)
     tile::StoreRowsOp::create(builder, values, lse, outputBatch, head, row);
     return;
   }
-  auto type = cast<tile::ViewType>(lse.getType());
-  Type heads = tile::ViewType::get(builder.getContext(), type.getShape().drop_front(),
-                                   type.getElementType());
-  Value ofBatch = tile::SelectOp::create(builder, heads, lse, ValueRange(outputBatch));
-  Value ofWave = tile::SliceRowsOp::create(builder, ofBatch, firstHead, headCount);
-  Value zero = builder.constant(int64_t(0));
-  tile::StoreOp::create(builder, values, ofWave, ValueRange{zero, row},
-                        builder.getI64IntegerAttr(0));
+  Value place[] = {builder.constant(int64_t(0)), pair};
+  tile::StoreOp::create(builder, values, writtenHeadsOf(builder, lse, /*ofQueries=*/1, /*ofHeads=*/0), place, IntegerAttr(),
+                        builder.getDenseI64ArrayAttr({1, 0}));
 }
 
 Value WorkPartition::tilesUpTo(ExpansionBuilder &builder, Value end) const {

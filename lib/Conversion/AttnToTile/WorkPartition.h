@@ -1,9 +1,9 @@
 // Who works on what: the rows, head and batch of a workgroup and a wave, and with split KV the
 // slice of the keys.
 //
-// A wave has 32 rows: of the queries of one head, or, with `group_rows`, of the heads that share K and V, of one
-// query. Then the items that the grid counts are queries, or parts of them where a group has more heads than a wave
-// has rows; nothing outside of this file knows which.
+// A wave has 32 rows: queries of one head, or, with `group_rows`, pairs of a query and one of the heads that share K and
+// V, the heads of a query one after the other. The grid then counts pairs. Entries of a list of work may have the heads
+// of one query for a wave's rows instead.
 #pragma once
 
 #include "ModificationProgram.h"
@@ -37,16 +37,18 @@ public:
   WorkPartition(const Options &options, mlir::Value splits) : options(options), splits(splits) {}
 
   bool isSplit() const { return splits != nullptr; }
-  int64_t blockRows() const { return queriesOfBlock(options.waves, options.groupRows); }
-  /// How many queries a workgroup works on at most.
-  static int64_t queriesOfBlock(int64_t waves, bool groupRows) {
-    return groupRows ? waves : waves * kWaveRows;
+  int64_t blockRows() const { return queriesOfBlock(options.waves, /*areHeads=*/false); }
+  /// How many queries a workgroup works on at most; `areHeads`: a wave has those of one, as entries of lists may say.
+  static int64_t queriesOfBlock(int64_t waves, bool areHeads) {
+    return areHeads ? waves : waves * kWaveRows;
   }
   /// Whether an entry of a list may be of one head's rows or of a group's.
   static bool isMixed(attn::ForwardOp op) { return op.getWorkList() && !op.getDropout(); }
+  /// Whether query and head are numbers of each row.
+  static bool hasRowPlaces(attn::ForwardOp op) { return isMixed(op) || op.getGroupRows(); }
   /// What a kernel takes to find its place.
   static void addArguments(KernelFrame &frame, attn::ForwardOp op);
-  /// What the grid of a kernel with `group_rows` counts: batch (and slice), items, KV heads.
+  /// What the grid of a kernel with `group_rows` counts: batch (and slice), pairs of a group, KV heads.
   static Tensor groupGrid(bool isSplit);
 
   /// The workgroup's place in the grid, which `view` (batch, row, head) spans, and the wave's in
@@ -108,14 +110,12 @@ public:
   /// The batch of what is written: with split KV there is one for each slice of each batch.
   mlir::Value outputBatch;
   mlir::Value blockRow, row; ///< the first of the workgroup's queries and of the wave's
-  /// What the wave's rows count from: its first query, or head; and what they share: its head, or query.
-  mlir::Value firstOfRows() const { return options.groupRows ? firstHead : row; }
-  mlir::Value common() const { return options.groupRows ? row : head; }
   /// How many queries the wave, and the workgroup, has.
-  mlir::Value waveQueries(ExpansionBuilder &builder) const { return queries(builder, 1); }
-  mlir::Value blockQueries(ExpansionBuilder &builder) const { return queries(builder, options.waves); }
-  /// The wave's rows where entries may be of a group's heads.
-  MixedRows mixedRows(ExpansionBuilder &builder) const;
+  mlir::Value waveQueries(ExpansionBuilder &builder) const;
+  mlir::Value blockQueries(ExpansionBuilder &builder) const;
+  /// Whether `rowPlaces` says where the wave's rows are.
+  bool hasRowPlaces() const { return isGroup || options.groupRows; }
+  RowPlaces rowPlaces(ExpansionBuilder &builder) const;
   /// From here on nothing is stored but by the first of the waves, which `wave` counts.
   void leaveToFirst(ExpansionBuilder &builder, mlir::Value wave);
   /// One number for each of the wave's rows, from `view` (heads): of all if they are of one head.
@@ -125,12 +125,17 @@ private:
   void takeSliceNumber(ExpansionBuilder &builder);
   mlir::Value tilesBefore(ExpansionBuilder &builder, mlir::Value part, mlir::Value tiles) const;
   mlir::Value queries(ExpansionBuilder &builder, int64_t waves) const;
+  /// The query, or head, of each of the wave's pairs.
+  mlir::Value numbersOfPairs(ExpansionBuilder &builder, bool areHeads) const;
+  mlir::Value queriesOfPairs(ExpansionBuilder &builder, mlir::Value first, int64_t count) const;
   static void storeAt(ExpansionBuilder &builder, mlir::Value output, mlir::Value rows);
   static void storeLseAt(ExpansionBuilder &builder, mlir::Value values, mlir::Value rows);
   /// The wave's rows of a view (batch, query, head, element) or (batch, head, query), from row 0 of the result on.
   mlir::Value rowsAlong(ExpansionBuilder &builder, mlir::Value view) const;
-  /// The heads of the wave of one query: a view (head, element) of `view` (batch, query, head, element).
-  mlir::Value headsOf(ExpansionBuilder &builder, mlir::Value view, mlir::Value batch) const;
+  /// The heads of the group: a view of `view` without its batch.
+  mlir::Value headsOf(ExpansionBuilder &builder, mlir::Value view, mlir::Value batch, int64_t ofHeads) const;
+  /// The same of what is written: no query's where the wave stores nothing.
+  mlir::Value writtenHeadsOf(ExpansionBuilder &builder, mlir::Value view, int64_t ofQueries, int64_t ofHeads) const;
 
   Options options;
   /// Into how many parts keys are cut, the first of them that is the workgroup's, and of a list, whose slices are several
@@ -138,7 +143,10 @@ private:
   mlir::Value splits, slice, sliceEnd;
   mlir::Value listedKvHead, rowCount; ///< of an entry; how many rows a wave has at most
   mlir::Value never;                  ///< i1
-  mlir::Value firstHead, headCount; ///< of the wave, with `group_rows`
+  mlir::Value firstHead; ///< of the wave, where its rows are heads or pairs
+  /// With `group_rows`: the group's heads, the first pair of the workgroup and of the wave, and of how many queries the
+  /// wave stores results (null: of all).
+  mlir::Value groupHeads, blockPair, pair, storedQueries;
 };
 
 } // namespace hocket

@@ -41,8 +41,11 @@ static constexpr int64_t kLdsCyclesOfByte = 1;
 /// Vector instructions without an op of their own.
 static bool isVectorIntrinsic(Operation *op) {
   auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
-  return call && (call.getIntrin().starts_with("llvm.amdgcn.fdot2") ||
-                  call.getIntrin() == "llvm.amdgcn.perm" || call.getIntrin() == "llvm.amdgcn.bitop3");
+  if (!call)
+    return false;
+  StringRef name = call.getIntrin();
+  bool narrows = name == "llvm.amdgcn.cvt.pk.fp8.f32" || name == "llvm.amdgcn.cvt.pk.bf8.f32";
+  return narrows || name.starts_with("llvm.amdgcn.fdot2") || name == "llvm.amdgcn.perm" || name == "llvm.amdgcn.bitop3";
 }
 
 /// Whether `op` is 2^x as regions make it.
@@ -52,11 +55,13 @@ static bool isPowerIntrinsic(Operation *op) {
 }
 
 bool hocket::scheduling::isMfma(Operation *op) {
-  return op->getName().getStringRef().starts_with("rocdl.mfma");
+  auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
+  return op->getName().getStringRef().starts_with("rocdl.mfma") ||
+         (call && call.getIntrin().starts_with("llvm.amdgcn.smfmac"));
 }
 
 static bool isLdsRead(Operation *op) {
-  if (isa<ROCDL::ds_read_tr16_b64>(op))
+  if (isa<ROCDL::ds_read_tr16_b64, ROCDL::ds_read_tr8_b64>(op))
     return true;
   auto load = dyn_cast<LLVM::LoadOp>(op);
   auto pointer = load ? dyn_cast<LLVM::LLVMPointerType>(load.getAddr().getType()) : nullptr;
@@ -164,7 +169,7 @@ static int64_t ldsBytes(Operation *op) {
 namespace {
 class Scheduler {
 public:
-  explicit Scheduler(ArrayRef<Operation *> ops) : ops(ops) {
+  explicit Scheduler(ArrayRef<Operation *> ops, bool prompt = false) : ops(ops), prompt(prompt) {
     for (auto [index, op] : llvm::enumerate(ops))
       indexOf[op] = index;
     nodes.resize(ops.size());
@@ -226,6 +231,7 @@ private:
   unsigned remainingCost() const;
 
   ArrayRef<Operation *> ops;
+  bool prompt; ///< what fetches need comes after the first matrix instruction
   llvm::DenseMap<Operation *, unsigned> indexOf;
   std::vector<Node> nodes;
   Groups groups;
@@ -371,6 +377,8 @@ Groups Scheduler::derived() {
   size_t firstLoad = std::max(mfmas.size() - ofLoads, mfmas.size() / 8);
   for (auto [number, mfma] : llvm::enumerate(mfmas)) {
     emit(mfma);
+    if (prompt && number == 0)
+      closeGroup();
     fillShare(IssueKind::Read, number, mfmas.size());
     fillShare(IssueKind::Fetch, number, mfmas.size());
     if (number >= firstLoad)
@@ -406,6 +414,8 @@ Groups Scheduler::spread() {
     total += ldsBytes(ops[index]);
   for (auto [number, mfma] : llvm::enumerate(mfmas)) {
     emit(mfma);
+    if (prompt && number == 0)
+      closeGroup();
     for (; next != order.size(); ++next) {
       int64_t bytes = ldsBytes(ops[order[next]]);
       if (number + 1 < last && (2 * moved + bytes) * int64_t(last) > 2 * total * int64_t(number + 1))
@@ -447,6 +457,8 @@ Groups Scheduler::streamed() {
   readFor(kReadAhead - 1);
   for (auto [number, mfma] : llvm::enumerate(mfmas)) {
     emit(mfma);
+    if (prompt && number == 0)
+      closeGroup();
     readFor(number + kReadAhead);
     fillShare(IssueKind::Fetch, number, mfmas.size());
     unsigned shadows = mfmas.size() - 1 - number;
@@ -525,7 +537,7 @@ Groups Scheduler::amongReads() {
 Groups hocket::scheduling::scheduleAmongReads(ArrayRef<Operation *> ops) { return Scheduler(ops).amongReads(); }
 
 Groups hocket::scheduling::scheduleAroundMfmas(ArrayRef<Operation *> ops, const tile::Interleave &how) {
-  Scheduler scheduler(ops);
+  Scheduler scheduler(ops, how.prompt);
   if (!how.slots.empty())
     return scheduler.patterned(how.slots);
   if (how.stream)

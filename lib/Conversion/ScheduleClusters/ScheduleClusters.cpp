@@ -214,6 +214,19 @@ static void pinResults(const Cluster &cluster, Operation *end, const tile::Inter
   }
 }
 
+/// Has what is marked so be complete where the cluster ends, whatever it is called there.
+static void complete(const Cluster &cluster, Operation *end) {
+  llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end()), marked;
+  for (Operation *op : cluster.ops) {
+    if (!op->hasAttr(kCompleteMark) && (issueKind(op) != IssueKind::Free || !usesOneOf(op, marked)))
+      continue;
+    marked.insert(op);
+    for (Value result : op->getResults())
+      if (fillsRegisters(result.getType()))
+        pin(result, "=v,0", end, [&](OpOperand &use) { return leaves(inside, use); });
+  }
+}
+
 /// Has the cluster wait at its end for what the scalar unit loads for later ones. LLVM would load it where it is used,
 /// and wait there for it and for all that was read from LDS: the scalar unit's loads come in any order.
 static void awaitScalarLoads(const Cluster &cluster, Operation *end) {
@@ -284,6 +297,7 @@ static void scheduleCluster(Cluster cluster) {
   // Without products, beneath which to put them, only where other waves compute at the same time.
   if (isOurs && (mfmas || !cluster.allMeet))
     pinResults(cluster, end, how, /*all=*/mfmas);
+  complete(cluster, end);
   if (isOurs && how.even)
     keepEven(cluster.mark->getNextNode(), end);
   awaitScalarLoads(cluster, end);

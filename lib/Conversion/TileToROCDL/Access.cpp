@@ -43,6 +43,40 @@ Value hocket::lowering::placeAddress(Emitter &emit, const ViewValues &view,
   return emit.offset(address, emit.mul(emit.toI64(indices.back()), emit.i64(view.elementBytes())));
 }
 
+RowPairs::RowPairs(Emitter &emit, Value first, std::pair<Value, Value> extents, std::pair<Value, Value> strides)
+    : strides(strides) {
+  auto [slow, fast] = extents;
+  // Of a dimension without places there are no pairs, and nothing is divided by 0.
+  perSlow = arith::MaxSIOp::create(emit, fast, emit.i32(1));
+  slowPlace = emit.uniform(arith::DivUIOp::create(emit, first, perSlow));
+  fastPlace = arith::SubIOp::create(emit, first, emit.mul(slowPlace, perSlow));
+  Value behind = arith::SubIOp::create(emit, slow, slowPlace);
+  Value any = compare(emit, arith::CmpIPredicate::sgt, fast, emit.i32(0));
+  left = arith::SelectOp::create(emit, any, arith::MaxSIOp::create(emit, behind, emit.i32(0)), emit.i32(0));
+}
+
+Value RowPairs::span(Emitter &emit, int64_t rows) const {
+  Value one = emit.i32(1);
+  Value slow = arith::SubIOp::create(emit, arith::MinSIOp::create(emit, left, emit.i32(rows)), one);
+  Value fast = arith::SubIOp::create(emit, perSlow, one);
+  return emit.add(emit.mul(emit.toI64(slow), strides.first), emit.mul(emit.toI64(fast), strides.second));
+}
+
+Value RowPairs::strideBits(Emitter &emit) const {
+  return emit.toI32(arith::OrIOp::create(emit, strides.first, strides.second));
+}
+
+Value RowPairs::offset(Emitter &emit, Value laneRow, int64_t step) const {
+  Value number = emit.add(emit.add(fastPlace, laneRow), emit.i32(step));
+  Value slow = arith::DivUIOp::create(emit, number, perSlow);
+  Value fast = arith::SubIOp::create(emit, number, emit.mul(slow, perSlow));
+  Value place = emit.add(emit.mul(slow, emit.toI32(strides.first)), emit.mul(fast, emit.toI32(strides.second)));
+  Value exists = compare(emit, arith::CmpIPredicate::ult, slow, left);
+  if (counts)
+    exists = arith::AndIOp::create(emit, exists, counts);
+  return arith::SelectOp::create(emit, exists, place, emit.i32(static_cast<int32_t>(kOutOfBounds)));
+}
+
 AccessEmitter::AccessEmitter(Emitter &emit, const KernelValues &kernel,
                              const tile::MemoryAccess &access, ValueRange viewValues,
                              ArrayRef<ValueRange> indexValues, Words words, Gather gather)
@@ -67,7 +101,37 @@ AccessEmitter::AccessEmitter(Emitter &emit, const KernelValues &kernel,
     knownColumns = std::min(shape.columns, extent);
   if (shape.columns == 1)
     knownColumns = 1; // the place itself
-  describe(ViewValues(viewType, viewValues), indices, access.dimension());
+  const ViewValues view(viewType, viewValues);
+  if (access.over)
+    describePairs(view, indices, *access.over);
+  else
+    describe(view, indices, access.dimension());
+}
+
+/// As `describe` has it, but the descriptor ends with the furthest pair, and offsets say which there are.
+void AccessEmitter::describePairs(const ViewValues &view, ArrayRef<Value> indices, std::pair<int64_t, int64_t> over) {
+  auto [slow, fast] = over;
+  int64_t last = viewType.getRank() - 1;
+  auto strideOf = [&](int64_t dimension) -> Value {
+    Value bytes = emit.i64(elementBytes);
+    return dimension == last ? bytes : emit.mul(view.stride(dimension), bytes);
+  };
+  pairs.emplace(emit, indices[slow], std::pair(view.extent(emit, slow), view.extent(emit, fast)),
+                std::pair(strideOf(slow), strideOf(fast)));
+  SmallVector<Value> first(indices);
+  first[slow] = pairs->firstSlow(), first[fast] = emit.i32(0);
+  rowStride = pairs->strideBits(emit);
+  bool hasColumns = slow != last && fast != last;
+  columnsLeft = hasColumns ? arith::SubIOp::create(emit, view.extent(emit, last), first[last]).getResult() : emit.i32(1);
+  Value columns = arith::MinSIOp::create(emit, columnsLeft, emit.i32(shape.columns));
+  Value ofLastRow = emit.toI64(emit.mul(columns, emit.i32(elementBytes)));
+  Value bytes = arith::SelectOp::create(emit, placeExists(emit, view, first),
+                                        emit.add(pairs->span(emit, shape.rows), ofLastRow), emit.i64(0));
+  Value start = placeAddress(emit, view, first);
+  resource = emit.bufferResource(start, bytes);
+  own = lanePlace(shape);
+  if (widest > 1)
+    isWide = wideCondition(start);
 }
 
 /// The descriptor ends with the last element of the last row that exists, and is empty if the place
@@ -105,6 +169,8 @@ void AccessEmitter::describe(const ViewValues &view, ArrayRef<Value> indices, in
 
 AccessEmitter::LanePlace AccessEmitter::lanePlace(const tile::AccessShape &shape) const {
   Value column = emit.linear(shape.map, dims::Lane, dims::Col, kernel.lane);
+  if (pairs)
+    return {emit.mul(column, emit.i32(elementBytes)), column};
   Value row = emit.linear(shape.map, dims::Lane, dims::Row, kernel.lane);
   return {emit.add(emit.mul(row, rowStride), emit.mul(column, emit.i32(elementBytes))), column};
 }
@@ -139,6 +205,8 @@ void AccessEmitter::excludeCopies() {
     return;
   Value bits = arith::AndIOp::create(emit, kernel.lane, emit.i32(static_cast<int64_t>(copies)));
   Value isFirst = compare(emit, arith::CmpIPredicate::eq, bits, emit.i32(0));
+  if (pairs)
+    return pairs->only(isFirst);
   own.offset = arith::SelectOp::create(emit, isFirst, own.offset,
                                        emit.i32(static_cast<int32_t>(kOutOfBounds)));
 }
@@ -173,13 +241,22 @@ SmallVector<Run> AccessEmitter::runs(Width width) {
   // What is rearranged has no copies to exclude, and its descriptor begins with the place.
   LanePlace lane = &shape == &this->shape ? own : lanePlace(shape);
   SmallVector<Run> result;
+  Value laneRow = pairs ? emit.linear(shape.map, dims::Lane, dims::Row, kernel.lane) : Value();
+  llvm::DenseMap<int64_t, Value> ofRows; ///< offsets of pairs
   for (auto [piece, origin] : llvm::enumerate(shape.origins))
     for (int64_t first = 0; first != shape.registers; first += count) {
       int64_t row = origin.row + shape.ofRegister(first, dims::Row);
       int64_t column = origin.column + shape.ofRegister(first, dims::Col);
-      Value offset = emit.add(lane.offset, emit.i32(column * elementBytes));
+      Value begin = lane.offset;
+      if (pairs) {
+        Value &ofRow = ofRows[row];
+        if (!ofRow)
+          ofRow = emit.add(pairs->offset(emit, laneRow, row), lane.offset);
+        begin = ofRow;
+      }
+      Value offset = emit.add(begin, emit.i32(column * elementBytes));
       result.push_back({piece, first, count, within(lane, offset, column, count, width),
-                        emit.mul(rowStride, emit.i32(row))});
+                        pairs ? emit.i32(0) : emit.mul(rowStride, emit.i32(row))});
     }
   return result;
 }

@@ -53,6 +53,30 @@ enum class Gather { No, Lines, LinesOnly };
 /// Which of the two ways of accessing everything is being emitted.
 enum class Width { Wide, ByElement };
 
+/// Where rows that count the pairs of two dimensions lie (`over` of a `tile.load`), in bytes from the first pair's slow place.
+class RowPairs {
+public:
+  /// From pair number `first` on, of views whose dimensions `slow` and `fast` have these extents and strides (i32 and i64,
+  /// bytes).
+  RowPairs(Emitter &emit, mlir::Value first, std::pair<mlir::Value, mlir::Value> extents,
+           std::pair<mlir::Value, mlir::Value> strides);
+
+  mlir::Value firstSlow() const { return slowPlace; }
+  /// Bytes from the first place to the beginning of the last of `rows` pairs, at most (i64).
+  mlir::Value span(Emitter &emit, int64_t rows) const;
+  /// Bits that some row's offset has.
+  mlir::Value strideBits(Emitter &emit) const;
+  /// The offset of row `laneRow` + `step`, or one that is out of bounds where there is none.
+  mlir::Value offset(Emitter &emit, mlir::Value laneRow, int64_t step) const;
+  /// From here on lanes for which `condition` (i1) does not hold have no rows.
+  void only(mlir::Value condition) { counts = condition; }
+
+private:
+  mlir::Value perSlow, slowPlace, fastPlace, left; ///< i32
+  std::pair<mlir::Value, mlir::Value> strides;     ///< i64
+  mlir::Value counts;
+};
+
 /// What one access is made of, as code.
 class AccessEmitter {
 public:
@@ -93,6 +117,7 @@ private:
   }
   LanePlace lanePlace(const tile::AccessShape &shape) const;
   void describe(const ViewValues &view, mlir::ArrayRef<mlir::Value> indices, int64_t along);
+  void describePairs(const ViewValues &view, mlir::ArrayRef<mlir::Value> indices, std::pair<int64_t, int64_t> over);
   std::tuple<mlir::Value, mlir::Value, mlir::Value> inWholeWords(mlir::Value address,
                                                                  mlir::Value bytes);
   mlir::Value wideCondition(mlir::Value address) const;
@@ -109,7 +134,8 @@ private:
   bool linesOnly = false;
   /// Columns from the place on that the view is known to have, at most the shape's; or unknown.
   std::optional<int64_t> knownColumns;
-  mlir::Value rowStride;   ///< i32, bytes
+  mlir::Value rowStride;   ///< i32, bytes; of pairs, bits of their offsets
+  std::optional<RowPairs> pairs; ///< where rows count those
   LanePlace own;           ///< of what lanes hold as it lies
   mlir::Value columnsLeft; ///< i32, from the place on
   mlir::Value isWide;      ///< i1: wide accesses will do; null if they always do

@@ -37,15 +37,15 @@ class CombineEmitter {
 public:
   using Adaptor = tile::CombineOp::GenericAdaptor<ArrayRef<ValueRange>>;
 
-  CombineEmitter(Emitter &emit, tile::CombineOp op, Adaptor adaptor, Value lane)
-      : emit(emit), op(op), partial(op.getPartial().getType(), adaptor.getPartial()),
+  CombineEmitter(Emitter &emit, tile::CombineOp op, Adaptor adaptor, const KernelValues &kernel)
+      : emit(emit), op(op), kernel(kernel), partial(op.getPartial().getType(), adaptor.getPartial()),
         partialLse(op.getPartialLse().getType(), adaptor.getPartialLse()),
         o(op.getO().getType(), adaptor.getO()), splits(adaptor.getSplits().front()),
         batch(adaptor.getBatch().front()), head(adaptor.getHead().front()),
         row(adaptor.getRow().front()), quad(VectorType::get({kPerLane}, emit.getF32Type())) {
     Value lanes = emit.i32(op.getLanesOfRow());
-    laneRow = arith::DivUIOp::create(emit, lane, lanes);
-    piece = arith::RemUIOp::create(emit, lane, lanes);
+    laneRow = arith::DivUIOp::create(emit, kernel.lane, lanes);
+    piece = arith::RemUIOp::create(emit, kernel.lane, lanes);
     if (op.getLanesOfRow() * kPerLane != op.getColumns())
       exists = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, piece,
                                      emit.i32(op.getColumns() / kPerLane));
@@ -55,6 +55,10 @@ public:
   /// Whether the wave has a row at all.
   Value hasRows() { return arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, row, emit.toI32(o.extent(emit, 1))); }
   RowState foldAll();
+  /// What all waves have folded, from what each has.
+  RowState foldWaves(const RowState &own);
+  /// Whether the wave stores rows.
+  Value stores() { return arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, kernel.wave, emit.i32(0)); }
   void storeOutput(const RowState &state);
   void storeLse(const RowState &state, const ViewValues &lse);
 
@@ -67,6 +71,7 @@ private:
   Slices logSlices();
   Share load(const Slices &outputs, const Slices &logs, Value slice);
   RowState fold(const RowState &before, ArrayRef<Share> shares);
+  RowState sumOf(const RowState &a, const RowState &b);
   /// What scores are counted from: the greatest, or 0 in a row that has seen no key.
   Value reference(Value greatest);
   Value weight(Value lse, Value reference);
@@ -77,6 +82,7 @@ private:
 
   Emitter &emit;
   tile::CombineOp op;
+  const KernelValues &kernel;
   ViewValues partial, partialLse, o;
   Value splits, batch, head, row, laneRow, piece, exists, lowest;
   VectorType quad;
@@ -87,12 +93,17 @@ struct CombinePattern : TilePattern<tile::CombineOp> {
   LogicalResult matchAndRewrite(tile::CombineOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    CombineEmitter combine(emit, op, adaptor, state.of(op).lane);
+    CombineEmitter combine(emit, op, adaptor, state.of(op));
     auto branch = scf::IfOp::create(emit, combine.hasRows(), /*withElseRegion=*/false);
     {
       OpBuilder::InsertionGuard guard(emit);
       emit.setInsertionPointToStart(&branch.getThenRegion().front());
       RowState total = combine.foldAll();
+      if (op.getSplitWaves()) {
+        total = combine.foldWaves(total);
+        auto first = scf::IfOp::create(emit, combine.stores(), /*withElseRegion=*/false);
+        emit.setInsertionPointToStart(&first.getThenRegion().front());
+      }
       combine.storeOutput(total);
       if (op.getLse())
         combine.storeLse(total, ViewValues(op.getLse().getType(), adaptor.getLse()));
@@ -174,7 +185,9 @@ RowState CombineEmitter::foldAll() {
   SmallVector<Value> none = {lowest, zero, spread(zero)};
   const auto atOnce = static_cast<int64_t>(op.getAtOnce());
   Slices outputs = outputSlices(), logs = logSlices();
-  auto loop = scf::ForOp::create(emit, emit.i32(0), splits, emit.i32(atOnce), none);
+  const bool shares = op.getSplitWaves();
+  Value first = shares ? emit.mul(kernel.wave, emit.i32(atOnce)) : emit.i32(0);
+  auto loop = scf::ForOp::create(emit, first, splits, emit.i32(shares ? atOnce * kernel.waves : atOnce), none);
   {
     OpBuilder::InsertionGuard guard(emit);
     emit.setInsertionPointToStart(loop.getBody());
@@ -192,6 +205,43 @@ RowState CombineEmitter::foldAll() {
     scf::YieldOp::create(emit, ValueRange{next.greatest, next.sum, next.output});
   }
   return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
+}
+
+/// Each lane finds the numbers of the same lane of other waves: no bank is asked for twice.
+RowState CombineEmitter::foldWaves(const RowState &own) {
+  constexpr int64_t registerBytes = kWaveLanes * kWideBytes, waveBytes = tile::CombineOp::kExchanged * registerBytes;
+  Value lane = emit.mul(kernel.lane, emit.i32(kWideBytes));
+  Value scratch = emit.offset(emit.offset(kernel.lds, emit.i32(static_cast<int64_t>(*op.getLdsOffset()))), lane);
+  Value place = emit.offset(scratch, emit.mul(kernel.wave, emit.i32(waveBytes)));
+  SmallVector<Value> numbers = {own.greatest, own.sum};
+  for (int64_t i = 0; i != kPerLane; ++i)
+    numbers.push_back(emit.element(own.output, i));
+  for (auto [i, number] : llvm::enumerate(numbers))
+    LLVM::StoreOp::create(emit, number, emit.offset(place, emit.i32(i * registerBytes)), kWideBytes);
+  meetThroughLds(emit);
+  RowState state;
+  for (int64_t wave = 0; wave != kernel.waves; ++wave) {
+    auto read = [&](int64_t number) -> Value {
+      Value from = emit.offset(scratch, emit.i32(wave * waveBytes + number * registerBytes));
+      return LLVM::LoadOp::create(emit, emit.getF32Type(), from, kWideBytes);
+    };
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i != kPerLane; ++i)
+      elements.push_back(read(2 + i));
+    RowState other = {read(0), read(1), vector::FromElementsOp::create(emit, quad, elements)};
+    state = wave == 0 ? other : sumOf(state, other);
+  }
+  return state;
+}
+
+/// The rows of both.
+RowState CombineEmitter::sumOf(const RowState &a, const RowState &b) {
+  RowState state;
+  state.greatest = arith::MaxNumFOp::create(emit, a.greatest, b.greatest);
+  Value from = reference(state.greatest), ofA = weight(a.greatest, from), ofB = weight(b.greatest, from);
+  state.sum = LLVM::FMAOp::create(emit, b.sum, ofB, arith::MulFOp::create(emit, a.sum, ofA));
+  state.output = LLVM::FMAOp::create(emit, b.output, spread(ofB), arith::MulFOp::create(emit, a.output, spread(ofA)));
+  return state;
 }
 
 void CombineEmitter::storeOutput(const RowState &state) {

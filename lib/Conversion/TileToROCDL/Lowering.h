@@ -255,6 +255,9 @@ mlir::Value bytesOfRows(Emitter &emit, mlir::Value extent, mlir::Value row, int6
 mlir::Value elementAddress(Emitter &emit, const ViewValues &view,
                            mlir::ArrayRef<mlir::Value> indices);
 
+/// All waves of the workgroup meet, and what each has done in LDS is done.
+void meetThroughLds(Emitter &emit);
+
 /// The attribute of a kernel whose arguments that are used only behind its last loop are read there.
 inline constexpr llvm::StringLiteral kLateArguments = "tile.late_arguments";
 /// And of which those that a loop around its loops uses in each turn, beside them, are read in the turn.

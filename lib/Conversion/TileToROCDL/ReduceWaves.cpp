@@ -17,8 +17,7 @@ using namespace hocket::lowering;
 
 static constexpr int64_t kNumberBytes = 4, kRegisterBytes = kWaveLanes * kNumberBytes;
 
-/// All waves meet, and what each has done in LDS is done.
-static void meet(Emitter &emit) {
+void hocket::lowering::meetThroughLds(Emitter &emit) {
   LLVM::FenceOp::create(emit, LLVM::AtomicOrdering::release, "workgroup");
   ROCDL::SBarrierOp::create(emit);
   LLVM::FenceOp::create(emit, LLVM::AtomicOrdering::acquire, "workgroup");
@@ -67,14 +66,14 @@ struct ReduceWavesPattern : TilePattern<tile::ReduceWavesOp> {
     Value lane = emit.mul(kernel.lane, emit.i32(kNumberBytes));
     Value scratch = emit.offset(emit.offset(kernel.lds, emit.i32(*op.getLdsOffset())), lane);
     if (op->getParentOfType<LoopLikeOpInterface>())
-      meet(emit); // the reads of the turn before
+      meetThroughLds(emit); // the reads of the turn before
     Value place = emit.offset(scratch, emit.mul(kernel.wave, emit.i32(waveBytes)));
     Value first = emit.offset(scratch, emit.mul(firstWave(emit, kernel, part), emit.i32(waveBytes)));
     Combiner combine(emit, op.getKind(), tile::elementTypeOf(op.getSource().getType()));
     SmallVector<Value> results;
     for (ArrayRef<Value> left = own; !left.empty(); left = left.drop_front(std::min<size_t>(atOnce, left.size()))) {
       if (!results.empty())
-        meet(emit); // the reads of those before
+        meetThroughLds(emit); // the reads of those before
       exchange(emit, left.take_front(atOnce), place, first, part, waveBytes, combine, results);
     }
     if (isa<FloatType, IntegerType>(op.getSource().getType()))
@@ -89,7 +88,7 @@ struct ReduceWavesPattern : TilePattern<tile::ReduceWavesOp> {
                        int64_t waveBytes, Combiner &combine, SmallVector<Value> &results) {
     for (auto [i, number] : llvm::enumerate(numbers))
       LLVM::StoreOp::create(emit, number, emit.offset(place, emit.i32(i * kRegisterBytes)), kNumberBytes);
-    meet(emit);
+    meetThroughLds(emit);
     for (auto [i, number] : llvm::enumerate(numbers)) {
       Value total;
       for (unsigned peer = 0; peer != part.count; ++peer) {

@@ -123,40 +123,54 @@ Value hocket::lowering::narrowSmall(Emitter &emit, Value value, Type to) {
   return LLVM::BitcastOp::create(emit, result, vector::FromElementsOp::create(emit, wordsType, words));
 }
 
-/// The left operand of 16x16x128 with a one where row r of the result, of which lanes 16 (r / 4) to 16 (r / 4) + 15 hold
-/// some, meets what those lanes hold of the right one: 16 numbers of each 64. Of fp4, a lane has 32 neighbours of its row.
-static Value onesOfLanes(Emitter &emit, Value lane) {
+namespace {
+/// The left operand of a sparse 16x16x128, of whose rows each has two of each four numbers.
+struct SparseOnes {
+  Value words, index;
+};
+} // namespace
+
+/// Ones where rows 4 p and 4 p + 1 of the result, which lanes 16 p to 16 p + 15 hold, meet what those lanes hold of the
+/// right operand, 16 numbers of each 64: in the first row the first two of each four, in the second the others. A lane
+/// has 32 neighbours of its row, so what its two halves meet are the numbers of two groups of lanes.
+static SparseOnes onesOfLanes(Emitter &emit, Value lane) {
   constexpr int64_t rowsOfLane = 4, rows = 16;
-  constexpr int32_t ones = 0x22222222;
+  constexpr int32_t ones = 0x38383838, firstTwo = 0x44444444, lastTwo = static_cast<int32_t>(0xEEEEEEEE);
   auto bits = [&](Value value, int64_t divisor, int64_t count) -> Value {
     Value shifted = arith::DivUIOp::create(emit, value, emit.i32(divisor));
     return arith::RemUIOp::create(emit, shifted, emit.i32(count));
   };
-  Value ofRow = bits(lane, rowsOfLane, rows / rowsOfLane), part = bits(lane, rows, rowsOfLane);
+  auto is = [&](arith::CmpIPredicate predicate, Value a, Value b) -> Value {
+    return arith::CmpIOp::create(emit, predicate, a, b);
+  };
+  Value ofRow = bits(lane, rowsOfLane, rows / rowsOfLane), part = bits(lane, rows, rowsOfLane), row = bits(lane, 1, rowsOfLane);
+  Value isUsed = is(arith::CmpIPredicate::ult, row, emit.i32(2));
   SmallVector<Value> words;
   for (int64_t half : {0, 1}) {
     Value owner = bits(emit.add(emit.add(part, part), emit.i32(half)), 1, rowsOfLane);
-    Value isOwn = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, ofRow, owner);
+    Value isOwn = arith::AndIOp::create(emit, isUsed, is(arith::CmpIPredicate::eq, ofRow, owner));
     words.append(2, arith::SelectOp::create(emit, isOwn, emit.i32(ones), emit.i32(0)));
   }
-  return vector::FromElementsOp::create(emit, VectorType::get({4}, emit.getI32Type()), words);
+  Value isFirst = is(arith::CmpIPredicate::eq, row, emit.i32(0));
+  return {vector::FromElementsOp::create(emit, VectorType::get({4}, emit.getI32Type()), words),
+          arith::SelectOp::create(emit, isFirst, emit.i32(firstTwo), emit.i32(lastTwo))};
 }
 
 Value hocket::lowering::sumOnMatrixUnit(Emitter &emit, const KernelValues &kernel, ValueRange operands, Type element,
                                         Value init) {
-  constexpr int64_t fp4 = 4, words = 4;
-  const int64_t format = infoOf(*asElementType(element)).exponentBits == 4 ? 0 : 1;
-  Type i32 = emit.getI32Type();
-  auto four = VectorType::get({words}, i32), eight = VectorType::get({2 * words}, i32), sums = VectorType::get({words}, emit.getF32Type());
-  Value ones = onesOfLanes(emit, kernel.lane), zero = emit.i32(0);
-  Value sum = arith::ConstantOp::create(emit, DenseElementsAttr::get(sums, 0.0f));
+  constexpr int64_t words = 4;
+  Type i32 = emit.getI32Type(), f32 = emit.getF32Type();
+  auto four = VectorType::get({words}, i32), eight = VectorType::get({2 * words}, i32), sums = VectorType::get({words}, f32);
+  SparseOnes ones = onesOfLanes(emit, kernel.lane);
+  Value zero = emit.i32(0), none = emit.f32(0.0f);
+  Value sum = vector::FromElementsOp::create(emit, sums, ValueRange{init, none, none, none});
+  std::string name = "llvm.amdgcn.smfmac.f32.16x16x128.fp8." + nameOf(element);
   for (size_t i = 0; i != operands.size(); i += 2) {
     Value both[] = {LLVM::BitcastOp::create(emit, four, operands[i]), LLVM::BitcastOp::create(emit, four, operands[i + 1])};
     Value joined = vector::ShuffleOp::create(emit, eight, both[0], both[1], llvm::to_vector(llvm::seq<int64_t>(0, 2 * words)));
-    sum = emit.intrinsic("llvm.amdgcn.mfma.scale.f32.16x16x128.f8f6f4", sums,
-                         ValueRange{ones, joined, sum, emit.i32(fp4), emit.i32(format), zero, zero, zero, zero});
+    sum = emit.intrinsic(name, sums, ValueRange{ones.words, joined, sum, ones.index, zero, zero});
   }
-  return arith::AddFOp::create(emit, init, emit.element(sum, 0));
+  return arith::AddFOp::create(emit, emit.element(sum, 0), emit.element(sum, 1));
 }
 
 //===-- Kernels

@@ -6,6 +6,8 @@
 // reassociate: all schedules of an algorithm give the same bits.
 #include "SmallFloats.h"
 
+#include "Conversion/ClusterMarks.h"
+
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -85,6 +87,8 @@ struct RowMaxPattern : TilePattern<tile::RowMaxOp> {
     SmallVector<Value> maxima;
     for (Value block : adaptor.getSource()) {
       SmallVector<Value> scores = elements(emit, block);
+      if (op.getChained() && !maxima.empty())
+        scores.insert(scores.begin(), maxima.pop_back_val());
       Value max = scores.front();
       for (Value score : llvm::drop_begin(scores))
         max = maximum(emit, max, score);
@@ -240,25 +244,64 @@ struct RescalePattern : TilePattern<tile::RescaleOp> {
   }
 };
 
+struct ExponentsPattern : TilePattern<tile::ExponentsOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::ExponentsOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    auto pair = VectorType::get({2}, emit.getF32Type());
+    Value scales = isUnscaled(op.getScale()) ? Value() : emit.splat(adaptor.getScale().front(), pair);
+    Value minus = emit.splat(arith::NegFOp::create(emit, adaptor.getReference().front()), pair);
+    SmallVector<Value> results;
+    for (Value block : adaptor.getScores()) {
+      auto type = cast<VectorType>(block.getType());
+      SmallVector<Value> values;
+      for (int64_t i = 0; i != type.getNumElements(); i += 2) {
+        Value two = vector::ExtractStridedSliceOp::create(emit, block, i, 2, 1);
+        Value both = scales ? Value(LLVM::FMAOp::create(emit, two, scales, minus)) : Value(arith::AddFOp::create(emit, two, minus));
+        both.getDefiningOp()->setDiscardableAttr(kCompleteMark, emit.getUnitAttr());
+        values.append({emit.element(both, 0), emit.element(both, 1)});
+      }
+      results.push_back(vector::FromElementsOp::create(emit, type, values));
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
 struct Exp2Pattern : TilePattern<tile::Exp2Op> {
   using TilePattern::TilePattern;
 
-  /// The scores times `scale`, less a reference, two in an instruction.
-  static SmallVector<Value> pairedExponents(Emitter &emit, Value block, Value scale, Value minus) {
+  /// 2^x of `low` and `high` without the unit that has it: the number whose bits are (x + 127) 2^23 is a line between
+  /// powers of two, and off by a factor that its mantissa m says, 2^(m - 1) / m. The coefficients are those with the
+  /// least largest error, 6.63e-4, relative, for m from 1 to 2 (docs/Accuracy.md).
+  static std::pair<Value, Value> polynomials(Emitter &emit, Value low, Value high) {
+    constexpr float coefficients[] = {1.77561472f, -1.37730759f, 0.707475827f, -0.106445699f};
+    constexpr float unit = 0x1p23f, bias = 127.0f;
+    constexpr int32_t mantissa = 0x7fffff, one = 0x3f800000;
     auto pair = VectorType::get({2}, emit.getF32Type());
-    Value scales = emit.splat(scale, pair), minuses = emit.splat(minus, pair);
-    SmallVector<Value> made;
-    for (int64_t i = 0; i != cast<VectorType>(block.getType()).getNumElements(); i += 2) {
-      Value two = vector::ExtractStridedSliceOp::create(emit, block, i, 2, 1);
-      Value both = LLVM::FMAOp::create(emit, two, scales, minuses);
-      made.append({emit.element(both, 0), emit.element(both, 1)});
+    auto splat = [&](float value) { return emit.splat(emit.f32(value), pair); };
+    Value exponents = vector::FromElementsOp::create(emit, pair, ValueRange{low, high});
+    Value bits = LLVM::FMAOp::create(emit, exponents, splat(unit), splat(bias * unit));
+    SmallVector<Value> lines, mantissas;
+    for (int64_t i : {0, 1}) {
+      Value positive = arith::MaxNumFOp::create(emit, emit.element(bits, i), emit.f32(0.0f));
+      Value word = arith::FPToUIOp::create(emit, emit.getI32Type(), positive);
+      lines.push_back(LLVM::BitcastOp::create(emit, emit.getF32Type(), word));
+      Value fraction = arith::AndIOp::create(emit, word, emit.i32(mantissa));
+      mantissas.push_back(LLVM::BitcastOp::create(emit, emit.getF32Type(), arith::OrIOp::create(emit, fraction, emit.i32(one))));
     }
-    return made;
+    Value m = vector::FromElementsOp::create(emit, pair, mantissas), factor = splat(coefficients[3]);
+    for (int64_t i : {2, 1, 0})
+      factor = LLVM::FMAOp::create(emit, factor, m, splat(coefficients[i]));
+    Value both = arith::MulFOp::create(emit, vector::FromElementsOp::create(emit, pair, lines), factor);
+    return {emit.element(both, 0), emit.element(both, 1)};
   }
 
   LogicalResult matchAndRewrite(tile::Exp2Op op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
+    std::optional<int64_t> each = op.getPolynomials();
     bool scaled = !adaptor.getScale().empty();
     Value scale = scaled ? adaptor.getScale().front() : Value();
     bool unscaled = isUnscaled(op.getScale());
@@ -266,15 +309,22 @@ struct Exp2Pattern : TilePattern<tile::Exp2Op> {
         scaled ? arith::NegFOp::create(emit, adaptor.getReference().front()).getResult() : Value();
     SmallVector<Value> results;
     for (Value block : adaptor.getScores()) {
-      SmallVector<Value> values;
-      auto add = [&](Value exponent) { values.push_back(ROCDL::ROCDLExp2::create(emit, emit.getF32Type(), exponent)); };
-      if (op.getPaired() && scaled && !unscaled) {
-        llvm::for_each(pairedExponents(emit, block, scale, minus), add);
-      } else {
-        for (Value score : elements(emit, block))
-          add(unscaled ? Value(arith::AddFOp::create(emit, score, minus))
-              : scaled ? Value(LLVM::FMAOp::create(emit, score, scale, minus))
-                       : score);
+      SmallVector<Value> values, scores = elements(emit, block);
+      auto exponent = [&](Value score) {
+        return unscaled ? Value(arith::AddFOp::create(emit, score, minus))
+               : scaled ? Value(LLVM::FMAOp::create(emit, score, scale, minus))
+                        : score;
+      };
+      for (size_t i = 0; i != scores.size(); ++i) {
+        bool ends = each && i % 2 == 0 && i + 1 != scores.size() && static_cast<int64_t>(i / 2 + 1) % *each == 0;
+        if (!ends) {
+          values.push_back(ROCDL::ROCDLExp2::create(emit, emit.getF32Type(), exponent(scores[i])));
+          continue;
+        }
+        Value first = exponent(scores[i]), second = exponent(scores[i + 1]);
+        auto [low, high] = polynomials(emit, first, second);
+        values.append({low, high});
+        ++i;
       }
       results.push_back(
           vector::FromElementsOp::create(emit, cast<VectorType>(block.getType()), values));
@@ -331,6 +381,6 @@ struct LogSumPattern : TilePattern<tile::LogSumOp> {
 void hocket::lowering::populateSoftmaxPatterns(const TypeConverter &converter,
                                                RewritePatternSet &patterns, LoweringState &state) {
   patterns.add<RowMaxPattern, RowSumPattern, SettlePattern, RescalePattern,
-               Exp2Pattern, UnifyPattern, NormalizePattern,
+               ExponentsPattern, Exp2Pattern, UnifyPattern, NormalizePattern,
                LogSumPattern>(converter, patterns.getContext(), state);
 }

@@ -19,15 +19,15 @@ static uint64_t mix(uint64_t a, uint64_t b) {
 
 const std::vector<BrokenHazard> &HazardTrace::brokenAt(const Step &step) {
   const WaveState &state = step.state;
-  uint64_t key = mix(state.way, step.place.index);
+  uint64_t key = mix(state.latest.way, step.place.index);
   auto found = known.find(key);
   if (found != known.end())
     return found->second;
   std::vector<BrokenHazard> &broken = known[key];
-  llvm::SmallVector<InstructionTable::Distance, WaveState::windowSize> window;
+  llvm::SmallVector<InstructionTable::Distance, LatestInstructions::windowSize> window;
   unsigned between = 0;
-  for (unsigned back = 1; back <= std::min(state.windowCount, WaveState::windowSize); ++back) {
-    uint32_t slot = state.window[(state.windowCount - back) % WaveState::windowSize];
+  for (unsigned back = 1; back <= std::min(state.latest.windowCount, LatestInstructions::windowSize); ++back) {
+    uint32_t slot = state.latest.window[(state.latest.windowCount - back) % LatestInstructions::windowSize];
     const InstructionInfo &issued = table.known(slot);
     if (issued.hazardProducer)
       window.push_back({slot, between});
@@ -40,13 +40,13 @@ const std::vector<BrokenHazard> &HazardTrace::brokenAt(const Step &step) {
 }
 
 void HazardTrace::jump(WaveState &state, uint32_t index) {
-  uint64_t before = state.straight < WaveState::windowSize ? state.way : 0;
-  state.way = mix(mix(before, state.expected), index);
-  state.straight = 0;
+  uint64_t before = state.latest.straight < LatestInstructions::windowSize ? state.latest.way : 0;
+  state.latest.way = mix(mix(before, state.latest.expected), index);
+  state.latest.straight = 0;
 }
 
 void HazardTrace::check(Step &step) {
-  const uint64_t way = step.state.way;
+  const uint64_t way = step.state.latest.way;
   const std::vector<BrokenHazard> &broken = brokenAt(step);
   if (broken.empty() && way == 0)
     straightClean[step.place.index] = 1;

@@ -14,19 +14,19 @@ public:
       : table(table), straightClean(slots, 0), cleanWay(slots, ~uint64_t(0)) {}
   /// Follows the wave to the instruction in slot `index`. True: it is known to break nothing.
   bool follow(WaveState &state, uint32_t index, unsigned size) {
-    if (index != state.expected)
+    if (index != state.latest.expected)
       jump(state, index);
-    else if (state.straight == WaveState::windowSize)
-      state.way = 0;
-    ++state.straight;
-    state.expected = index + size;
-    return state.way == 0 ? straightClean[index] : cleanWay[index] == state.way;
+    else if (state.latest.straight == LatestInstructions::windowSize)
+      state.latest.way = 0;
+    ++state.latest.straight;
+    state.latest.expected = index + size;
+    return state.latest.way == 0 ? straightClean[index] : cleanWay[index] == state.latest.way;
   }
   /// Checks the instruction of `step`, which was followed to, against the latest ones.
   void check(Step &step);
   /// Makes it one of the latest.
   static void append(WaveState &state, uint32_t index) {
-    state.window[state.windowCount++ % WaveState::windowSize] = index;
+    state.latest.window[state.latest.windowCount++ % LatestInstructions::windowSize] = index;
   }
 
 private:

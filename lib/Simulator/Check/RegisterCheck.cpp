@@ -33,9 +33,9 @@ void WaveState::reset(const Wave &wave) {
   registersInFlight = ldsInFlight = dmaInFlight = 0;
   dmaSlots.clear();
   ldsSlots.clear();
-  windowCount = straight = 0;
-  way = 1; // not a way that a window has seen all of
-  expected = wave.pc;
+  latest.windowCount = latest.straight = 0;
+  latest.way = 1; // not a way that a window has seen all of
+  latest.expected = wave.pc;
 }
 
 /// How far the queue may be from empty when `slot` has left it; -1: it is not in it.

@@ -48,6 +48,16 @@ private:
   uint64_t words[2] = {0, 0};
 };
 
+/// The instructions that a wave executed last, and whether it jumped among them.
+struct LatestInstructions {
+  static constexpr unsigned windowSize = 32;
+  uint32_t window[windowSize]; ///< slots
+  unsigned windowCount = 0;    ///< in all; the window is a ring
+  unsigned straight = 0;       ///< instructions since the last jump
+  uint64_t way = 0;            ///< hash of the jumps within the window; 0: none
+  uint32_t expected = 0;       ///< the slot that follows the last instruction
+};
+
 struct WaveState {
   /// Registers that need a closer look where they are used: an operation in flight will write them,
   /// or they are undefined somewhere. Bits.
@@ -72,13 +82,7 @@ struct WaveState {
   uint32_t current = 0;           ///< the instruction in execution
   uint32_t barrier = 0;           ///< the barrier passed last, or `noInstruction`
 
-  /// The latest instructions, for hazards.
-  static constexpr unsigned windowSize = 32;
-  uint32_t window[windowSize]; ///< slots
-  unsigned windowCount = 0;    ///< in all; the window is a ring
-  unsigned straight = 0;       ///< instructions since the last jump
-  uint64_t way = 0;            ///< hash of the jumps within the window; 0: none
-  uint32_t expected = 0;       ///< the slot that follows the last instruction
+  LatestInstructions latest; ///< for hazards
 
   void reset(const Wave &wave);
   /// The instruction in execution leaves `reg` undefined somewhere.

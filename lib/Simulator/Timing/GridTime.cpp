@@ -79,12 +79,13 @@ private:
 class Predictor {
 public:
   Predictor(Program &program, size_t kernel, const runtime::LaunchShape &shape,
-            std::span<const std::byte> kernarg, const TimingOptions &options, KindCache *cache)
-      : program(program), kernel(kernel), shape(shape), kernarg(kernarg), options(options),
-        cache(cache ? *cache : ownCache) {}
-  Result<GridTime> run();
+            std::span<const std::byte> kernarg, const TimingOptions &options)
+      : program(program), kernel(kernel), shape(shape), kernarg(kernarg), options(options) {}
+  Result<std::vector<GridTime>> run(std::span<const Assumption> assumptions);
 
 private:
+  Status assume(const Assumption &assumption, const ArchInfo &arch);
+  Status findResident(const ArchInfo &arch);
   Status findKinds(const ArchInfo &arch);
   Status timeKinds();
   Result<bool> isOrdered(const ArchInfo &arch);
@@ -101,18 +102,19 @@ private:
   Status findTraffic(const ArchInfo &arch);
   /// What a workgroup's share of the grid's traffic goes with.
   double weightOf(uint64_t number) const { return linesOf[rule.of(number)]; }
+  GridTime scheduled(const ArchInfo &arch) const;
 
   Program &program;
   size_t kernel;
   const runtime::LaunchShape &shape;
   std::span<const std::byte> kernarg;
-  TimingOptions options;
+  TimingOptions options; ///< with the parameters that are assumed
   KindCache ownCache;
-  KindCache &cache;
+  KindCache *cache = nullptr; ///< under these parameters
   KindRule rule;
   std::vector<uint64_t> examples; ///< of each kind
   std::vector<double> linesOf;    ///< of each kind: lines that it asks for; of lists instructions
-  GridTime grid;
+  GridTime grid; ///< what does not depend on parameters, and kinds under those that are assumed
   double bytesAsked = 0, bytesUpdated = 0; ///< of L2 by all workgroups; by atomics
   unsigned threads = 1;
 };
@@ -190,12 +192,12 @@ static Ends endsOf(const TimedRun &run) {
 
 Result<Ends> Predictor::timeOne(const WorkgroupKind &kind, uint64_t example, unsigned together) {
   auto key = std::pair(kind.work, together);
-  if (auto found = cache.find(key); found != cache.end())
+  if (auto found = cache->find(key); found != cache->end())
     return found->second;
   Result<TimedRun> run = timeProgram(program, kernel, shape, kernarg, optionsFor(example, together));
   if (!run.ok())
     return run.error();
-  return cache[key] = endsOf(*run);
+  return (*cache)[key] = endsOf(*run);
 }
 
 /// Times kinds whose cycles are not known, several at a time. One that fails does so again, with
@@ -209,7 +211,7 @@ void Predictor::timeAhead(const std::vector<size_t> &kinds) {
   std::vector<Job> jobs;
   auto prepare = [&](size_t kind, unsigned together) {
     auto key = std::pair(grid.kinds[kind].work, together);
-    bool known = cache.count(key) || llvm::any_of(jobs, [&](Job &job) { return job.key == key; });
+    bool known = cache->count(key) || llvm::any_of(jobs, [&](Job &job) { return job.key == key; });
     if (known)
       return;
     auto run = PreparedRun::create(program, kernel, shape, kernarg, optionsFor(examples[kind], together));
@@ -230,7 +232,7 @@ void Predictor::timeAhead(const std::vector<size_t> &kinds) {
   pool.wait();
   for (Job &job : jobs)
     if (job.ends)
-      cache[job.key] = *job.ends;
+      (*cache)[job.key] = *job.ends;
 }
 
 /// `at` of the way from `a` to `b`.
@@ -405,63 +407,101 @@ Status Predictor::findTraffic(const ArchInfo &arch) {
   return Status::success();
 }
 
-Result<GridTime> Predictor::run() {
-  auto arch = findArch(program.codeObject().architecture());
-  if (!arch.ok())
-    return arch.error();
-  if (Status status = options.parameters.check(**arch); !status.ok())
-    return status.error();
-  options.parameters = options.parameters.on(**arch);
-  grid.workgroups = uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z;
-  const TimeParameters &p = options.parameters;
+/// From here on predictions are of these parameters.
+Status Predictor::assume(const Assumption &assumption, const ArchInfo &arch) {
+  if (Status status = assumption.parameters.check(arch); !status.ok())
+    return status;
+  options.parameters = assumption.parameters.on(arch);
+  ownCache.clear();
+  cache = assumption.cache ? assumption.cache : &ownCache;
+  return Status::success();
+}
+
+Status Predictor::findResident(const ArchInfo &arch) {
   Result<unsigned> resident = residentWorkgroups(program, kernel, shape);
   if (!resident.ok())
     return resident.error();
   // A grid that does not fill the chip gives each workgroup a compute unit of its own.
-  uint64_t perUnit =
-      (grid.workgroups + (*arch)->chip.computeUnits - 1) / (*arch)->chip.computeUnits;
-  grid.resident = static_cast<unsigned>(
-      std::min<uint64_t>(options.resident ? options.resident : *resident, perUnit));
-  if (Status status = findKinds(**arch); !status.ok())
-    return status.error();
-  if (Status status = timeKinds(); !status.ok())
-    return status.error();
-  if (Status status = findTraffic(**arch); !status.ok())
-    return status.error();
-  uint64_t firsts = uint64_t((*arch)->chip.computeUnits) * grid.resident;
-  std::vector<WorkgroupCycles> cyclesOf(grid.workgroups);
-  for (uint64_t i = 0; i < grid.workgroups; ++i)
-    cyclesOf[i] = i < firsts ? grid.kinds[rule.of(i)].first : grid.kinds[rule.of(i)].later;
-  GridSchedule schedule = scheduleGrid(p, (*arch)->chip.xcds, (*arch)->chip.computeUnitsPerXcd(),
-                                       grid.resident, cyclesOf);
-  grid.cycles = schedule.cycles;
-  grid.busyShare = schedule.busyShare;
-  grid.clock = schedule.microseconds > 0 ? schedule.cycles / schedule.microseconds / 1000 : 0;
-  double bandwidth = p.memoryPeak * p.memoryEfficiency * 1e6; // bytes a microsecond
+  const uint64_t perUnit = (grid.workgroups + arch.chip.computeUnits - 1) / arch.chip.computeUnits;
+  grid.resident =
+      static_cast<unsigned>(std::min<uint64_t>(options.resident ? options.resident : *resident, perUnit));
+  return Status::success();
+}
+
+/// The whole grid from its kinds and its traffic.
+GridTime Predictor::scheduled(const ArchInfo &arch) const {
+  GridTime whole = grid;
+  const TimeParameters &p = options.parameters;
+  const uint64_t firsts = uint64_t(arch.chip.computeUnits) * whole.resident;
+  std::vector<WorkgroupCycles> cyclesOf(whole.workgroups);
+  for (uint64_t i = 0; i < whole.workgroups; ++i)
+    cyclesOf[i] = i < firsts ? whole.kinds[rule.of(i)].first : whole.kinds[rule.of(i)].later;
+  const GridSchedule schedule =
+      scheduleGrid(p, arch.chip.xcds, arch.chip.computeUnitsPerXcd(), whole.resident, cyclesOf);
+  whole.cycles = schedule.cycles;
+  whole.busyShare = schedule.busyShare;
+  whole.clock = schedule.microseconds > 0 ? schedule.cycles / schedule.microseconds / 1000 : 0;
+  const double bandwidth = p.memoryPeak * p.memoryEfficiency * 1e6; // bytes a microsecond
   if (bandwidth > 0)
-    grid.memoryMicroseconds = bytesAsked * (1 - grid.l2Hits) / bandwidth;
+    whole.memoryMicroseconds = bytesAsked * (1 - whole.l2Hits) / bandwidth;
   if (p.atomicsRate > 0)
-    grid.atomicMicroseconds = bytesUpdated / (p.atomicsRate * 1e6);
-  grid.executeMicroseconds =
-      std::max({schedule.microseconds, grid.memoryMicroseconds, grid.atomicMicroseconds});
-  grid.microseconds = grid.executeMicroseconds + p.launchMicroseconds;
-  return std::move(grid);
+    whole.atomicMicroseconds = bytesUpdated / (p.atomicsRate * 1e6);
+  whole.executeMicroseconds = std::max({schedule.microseconds, whole.memoryMicroseconds, whole.atomicMicroseconds});
+  whole.microseconds = whole.executeMicroseconds + p.launchMicroseconds;
+  return whole;
+}
+
+Result<std::vector<GridTime>> Predictor::run(std::span<const Assumption> assumptions) {
+  auto arch = findArch(program.codeObject().architecture());
+  if (!arch.ok())
+    return arch.error();
+  grid.workgroups = uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z;
+  if (Status status = findResident(**arch); !status.ok())
+    return status.error();
+  std::vector<GridTime> predicted;
+  for (const Assumption &assumption : assumptions) {
+    if (Status status = assume(assumption, **arch); !status.ok())
+      return status.error();
+    const bool first = predicted.empty();
+    if (Status status = first ? findKinds(**arch) : Status::success(); !status.ok())
+      return status.error();
+    if (Status status = timeKinds(); !status.ok())
+      return status.error();
+    if (Status status = first ? findTraffic(**arch) : Status::success(); !status.ok())
+      return status.error();
+    predicted.push_back(scheduled(**arch));
+  }
+  return std::move(predicted);
+}
+
+Result<std::vector<GridTime>> sim::predictGrids(Program &program, size_t kernelNumber, const runtime::LaunchShape &shape,
+                                                std::span<const std::byte> kernarg, const TimingOptions &options,
+                                                std::span<const Assumption> assumptions) {
+  return Predictor(program, kernelNumber, shape, kernarg, options).run(assumptions);
+}
+
+Result<std::vector<GridTime>> sim::predictGrids(runtime::Device &device, runtime::Kernel &kernel,
+                                                const runtime::LaunchShape &shape, std::span<const std::byte> kernarg,
+                                                const TimingOptions &options, std::span<const Assumption> assumptions) {
+  Result<std::vector<GridTime>> grids = internalError("nothing was predicted");
+  Status status = withProgram(device, kernel, [&](Program &program, size_t number) {
+    grids = predictGrids(program, number, shape, kernarg, options, assumptions);
+  });
+  if (!status.ok())
+    return status.error();
+  return grids;
 }
 
 Result<GridTime> sim::predictGrid(Program &program, size_t kernelNumber, const runtime::LaunchShape &shape,
                                   std::span<const std::byte> kernarg, const TimingOptions &options, KindCache *cache) {
-  return Predictor(program, kernelNumber, shape, kernarg, options, cache).run();
+  const Assumption only = {options.parameters, cache};
+  Result<std::vector<GridTime>> grids = predictGrids(program, kernelNumber, shape, kernarg, options, std::span(&only, 1));
+  return grids.ok() ? Result<GridTime>(std::move(grids->front())) : grids.error();
 }
 
-Result<GridTime> sim::predictGrid(runtime::Device &device, runtime::Kernel &kernel,
-                                  const runtime::LaunchShape &shape,
-                                  std::span<const std::byte> kernarg, const TimingOptions &options,
-                                  KindCache *cache) {
-  Result<GridTime> grid = internalError("nothing was predicted");
-  Status status = withProgram(device, kernel, [&](Program &program, size_t number) {
-    grid = predictGrid(program, number, shape, kernarg, options, cache);
-  });
-  if (!status.ok())
-    return status.error();
-  return grid;
+Result<GridTime> sim::predictGrid(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
+                                  std::span<const std::byte> kernarg, const TimingOptions &options, KindCache *cache) {
+  const Assumption only = {options.parameters, cache};
+  Result<std::vector<GridTime>> grids = predictGrids(device, kernel, shape, kernarg, options, std::span(&only, 1));
+  return grids.ok() ? Result<GridTime>(std::move(grids->front())) : grids.error();
 }

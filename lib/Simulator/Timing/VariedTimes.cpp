@@ -10,6 +10,17 @@
 using namespace hocket;
 using namespace hocket::sim;
 
+Result<std::vector<VariedParameters>> sim::variedParameters(const TimeParameters &nominal) {
+  std::vector<VariedParameters> all;
+  for (const TimeVariation &variation : timeVariations()) {
+    VariedParameters varied = {assignmentOf(variation), nominal, variation.key.starts_with("grid.")};
+    if (Status status = varied.parameters.set(varied.assignment); !status.ok())
+      return status.error();
+    all.push_back(std::move(varied));
+  }
+  return std::move(all);
+}
+
 void VariedTimes::add(const std::string &assignment, double microseconds) {
   auto known = std::ranges::find(times, assignment, &std::pair<std::string, double>::first);
   if (known != times.end())

@@ -187,14 +187,14 @@ void Pair::checkScalarResult() {
   if (!producer.vectorAlu || !readsResult([this](llvm::MCRegister reg) { return isScalar(reg); }))
     return;
   if (consumer.vectorAlu)
-    require(table.valuSgprToValu,
+    require(table.afterSgpr.valu,
             "scalar result of a vector instruction read by a vector instruction",
             HazardSeverity::Padded);
   if (consumerIsVmem())
-    require(table.valuSgprToVmem,
+    require(table.afterSgpr.vmem,
             "scalar result of a vector instruction read by a memory instruction");
   if (consumer.laneSelect && overlaps(consumer.laneSelect, producer.writes))
-    require(table.valuSgprToLaneSelect,
+    require(table.afterSgpr.laneSelect,
             "scalar result of a vector instruction used to select a lane");
   if (consumerIs({"V_DIV_FMAS"}))
     require(table.vccToDivFmas, "condition computed by a vector instruction read by v_div_fmas");
@@ -205,11 +205,11 @@ void Pair::checkExecResult() {
   if (!producer.vectorAlu || !writesExec)
     return;
   if (consumer.dpp)
-    require(table.execToDpp, "EXEC written by a vector instruction before DPP");
+    require(table.afterExec.dpp, "EXEC written by a vector instruction before DPP");
   if (consumer.isMfma())
-    require(table.execToMfma, "EXEC written by a vector instruction before an MFMA");
+    require(table.afterExec.mfma, "EXEC written by a vector instruction before an MFMA");
   if (consumerIs({"V_READLANE", "V_READFIRSTLANE", "V_WRITELANE", "V_PERMLANE"}))
-    require(table.execToLaneAccess, "EXEC written by a vector instruction before a lane access");
+    require(table.afterExec.laneAccess, "EXEC written by a vector instruction before a lane access");
 }
 
 void Pair::checkOther() {

@@ -117,14 +117,20 @@ struct HazardTable {
   unsigned valuToMfma = 0;           ///< VALU writes VGPR -> MFMA reads it
   unsigned transToValu = 0;          ///< transcendental result -> other VALU
   unsigned valuToReadlane = 0;       ///< VALU writes VGPR -> v_readlane, v_readfirstlane of it
-  unsigned valuSgprToValu = 0;       ///< VALU or v_readfirstlane writes SGPR -> VALU reads it
-  unsigned valuSgprToVmem = 0;       ///< the same -> vector memory reads it
-  unsigned valuSgprToLaneSelect = 0; ///< the same -> lane select of v_readlane, v_writelane
+  /// VALU or v_readfirstlane writes SGPR.
+  struct AfterSgpr {
+    unsigned valu = 0;       ///< VALU reads it
+    unsigned vmem = 0;       ///< vector memory reads it
+    unsigned laneSelect = 0; ///< lane select of v_readlane, v_writelane
+  } afterSgpr;
   unsigned vccToCndmask = 0;         ///< v_cmp writes VCC -> v_cndmask reads it
   unsigned vccToDivFmas = 0;         ///< VCC written by VALU -> v_div_fmas
-  unsigned execToMfma = 0;           ///< EXEC written by VALU -> MFMA
-  unsigned execToLaneAccess = 0;     ///< the same -> v_readlane, v_writelane, v_permlane*_swap
-  unsigned execToDpp = 0;            ///< the same -> DPP
+  /// VALU writes EXEC.
+  struct AfterExec {
+    unsigned mfma = 0;
+    unsigned laneAccess = 0; ///< v_readlane, v_writelane, v_permlane*_swap
+    unsigned dpp = 0;
+  } afterExec;
   unsigned valuToDpp = 0;            ///< VALU writes VGPR -> DPP reads it
   unsigned valuToPermlaneSwap = 0;   ///< VALU writes VGPR -> v_permlane*_swap reads it
   unsigned m0ToLdsDma = 0;           ///< s_mov to M0 -> load to LDS

@@ -41,9 +41,10 @@ double largestScore(const ForwardReference &reference) {
 double toleranceOf(const ForwardProblem &problem, const ForwardReference &reference) {
   if (problem.dtype.q == ElementType::F32)
     return toleranceF32 + roundingF32 * std::sqrt(double(problem.headDim) / 2) * largestScore(reference);
-  if (infoOf(problem.dtype.q).bits == 8)
+  const ElementType weights = problem.dtype.q == ElementType::I8 ? problem.dtype.v : problem.dtype.q;
+  if (infoOf(weights).bits == 8)
     return toleranceF8;
-  return problem.dtype.q == ElementType::BF16 ? toleranceBf16 : toleranceFp16;
+  return weights == ElementType::BF16 ? toleranceBf16 : toleranceFp16;
 }
 constexpr double rowFactor = 3;
 constexpr double valueFactor = 0.01;

@@ -35,6 +35,8 @@ constexpr double maxRisingScore = 1000;
 constexpr int64_t exactInteger = 256;
 constexpr double largeScoreDeviation = 50;
 constexpr double oneHotAmplitude = 8;
+/// What integers with a descale count to 1: normal numbers up to 4 are in 8 bits.
+constexpr double integerUnits = 32;
 
 /// One row of a tensor, filled by a data kind; `row` counts over [batch, head, sequence].
 struct RowTask {
@@ -177,6 +179,11 @@ void RowFiller::fill(std::string_view tensor, const RowTask &task) const {
   }
 }
 
+/// What a number is multiplied by before it becomes one of `type`.
+static double unitsOf(const ForwardProblem &problem, ElementType type) {
+  return problem.descale && !isFloat(type) ? integerUnits : 1;
+}
+
 static void fillTensor(const ForwardProblem &problem, const char *name, const RowFiller &filler,
                        unsigned threads, verify::TypedArray &out) {
   const RowNumbers numbers(problem);
@@ -184,6 +191,7 @@ static void fillTensor(const ForwardProblem &problem, const char *name, const Ro
   int64_t heads = ofQueries ? problem.heads : problem.kvHeads;
   manifest::TensorSpec tensor = problem.tensor(name);
   int64_t dim = tensor.rowElements;
+  const double units = unitsOf(problem, tensor.type);
   out = verify::TypedArray(tensor.type, static_cast<size_t>((ofQueries ? numbers.queries() : numbers.keys()) * dim));
   parallelFor(problem.batch * heads, threads, [&](int64_t group) {
     std::vector<double> values(static_cast<size_t>(dim));
@@ -194,7 +202,7 @@ static void fillTensor(const ForwardProblem &problem, const char *name, const Ro
       int64_t row = first + position;
       filler.fill(name, {row, sequence, head, position, values});
       for (int64_t d = 0; d != dim; ++d)
-        out.setBits(row * dim + d, encode(tensor.type, values[d], Overflow::Saturate));
+        out.setBits(row * dim + d, encode(tensor.type, units * values[d], Overflow::Saturate));
     }
   });
 }
@@ -284,8 +292,9 @@ ForwardInputs attention::generateCaptured(const ForwardProblem &problem, uint64_
       continue;
     }
     if (problem.descale && tensor.name.ends_with("_descale")) {
+      const double units = unitsOf(problem, problem.dtype.of(tensor.name.substr(0, 1)));
       for (int64_t i = 0; i != tensor.elements(); ++i)
-        addNumber(tensor.type, descale(generator, static_cast<uint64_t>(i)), numbers, bytes);
+        addNumber(tensor.type, descale(generator, static_cast<uint64_t>(i)) / units, numbers, bytes);
       continue;
     }
     for (int64_t i = 0; i != tensor.elements(); ++i)

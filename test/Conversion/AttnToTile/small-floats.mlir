@@ -11,12 +11,15 @@
 // CHECK: %[[PRODUCT:.*]] = arith.mulf %q_descale_rows, %k_descale_rows
 // CHECK: arith.mulf %scale, %[[PRODUCT]]
 // CHECK: tile.settle {{.*}} threshold(8.000000e+00) raised(4.000000e+00)
+// CHECK: tile.exponents %mask scale(%{{.*}}) minus(%new_reference) : <128x32xf32, acc>
 // CHECK: tile.step @head
-// CHECK: tile.exp2 {{.*}} paired
+// CHECK: tile.exp2 %part : <64x32xf32, acc>
 // CHECK-NOT: tile.row_sum
-// CHECK: tile.step @tail
-// CHECK: tile.row_sum %{{.*}} : <128x32xf8E4M3FN, rhs_acc>
+// CHECK: tile.step @rescale
+// CHECK: tile.rescale %{{.*}}, %{{.*}} by {{.*}} : !tile.frag<128x32xf32, acc>, !tile.rows<32xf32>
+// CHECK: tile.step @pv
 // CHECK: tile.mma {{.*}} : <128x128xf8E5M2, lhs_acc>, <128x32xf8E4M3FN, rhs_acc>, <128x32xf32, acc>
+// CHECK: tile.row_sum %{{.*}} : <128x32xf8E4M3FN, rhs_acc>
 // CHECK: tile.scale %normalized by %v_descale_rows
 attn.forward @eight element_type(q = f8E4M3FN, k = f8E4M3FN, v = f8E5M2, o = bf16) head_dim(128) descale
 

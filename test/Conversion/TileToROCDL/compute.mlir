@@ -49,6 +49,37 @@ tile.kernel @exp2(%scale: f32) target("gfx950") waves(1) {
 
 // -----
 
+// Of each two pairs the second as a polynomial: bits of a line in both, the rest two at a time.
+// CHECK-LABEL: llvm.func @polynomials
+// CHECK-COUNT-2: rocdl.exp2
+// CHECK: %[[BITS:.*]] = llvm.intr.fma(%{{.*}}) : (vector<2xf32>, vector<2xf32>, vector<2xf32>) -> vector<2xf32>
+// CHECK-COUNT-2: arith.fptoui
+// CHECK-COUNT-3: llvm.intr.fma(%{{.*}}) : (vector<2xf32>, vector<2xf32>, vector<2xf32>) -> vector<2xf32>
+// CHECK-NEXT: vector.from_elements
+// CHECK-NEXT: arith.mulf %{{.*}} : vector<2xf32>
+// CHECK-COUNT-2: rocdl.exp2
+// CHECK-COUNT-2: arith.fptoui
+tile.kernel @polynomials(%scale: f32) target("gfx950") waves(1) {
+  %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %r = tile.fill 0.0 : !tile.rows<32xf32>
+  %p = tile.exp2 %s scale(%scale) minus(%r) polynomials(2) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
+}
+
+// -----
+
+// Exponents apart from their exp2, two at a time.
+// CHECK-LABEL: llvm.func @exponents
+// CHECK-COUNT-8: llvm.intr.fma(%{{.*}}) {tile.complete} : (vector<2xf32>, vector<2xf32>, vector<2xf32>) -> vector<2xf32>
+// CHECK-COUNT-16: rocdl.exp2
+tile.kernel @exponents(%scale: f32) target("gfx950") waves(1) {
+  %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %r = tile.fill 0.0 : !tile.rows<32xf32>
+  %e = tile.exponents %s scale(%scale) minus(%r) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
+  %p = tile.exp2 %e : !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
 // A tile that no boundary cuts is left alone: the mask is one uniform branch. Behind it are the bits of what a lane sees,
 // of the 28 places of its 16 elements in a block, and for each element one of them as a whole mask, two at a time: the
 // next two in front of the last insertion.

@@ -370,6 +370,47 @@ llvm.func @even(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32, %y: f32, %to: !
 
 // -----
 
+// Prompt, the first product is issued before what a fetch needs.
+// CHECK-LABEL: llvm.func @prompt
+// CHECK: rocdl.mfma
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: arith.addi
+// CHECK-NEXT: rocdl.raw.ptr.buffer.load.lds
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma
+llvm.func @prompt(%a: vector<8xbf16>, %c: vector<16xf32>, %to: !llvm.ptr<8>, %lds: !llvm.ptr<3>, %at: i32) -> vector<16xf32> {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %size = llvm.mlir.constant(16 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute", tile.interleave = "prompt"}
+  %offset = arith.addi %at, %size : i32
+  rocdl.raw.ptr.buffer.load.lds %to, %lds, %size, %zero, %offset, %zero, %zero
+  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  rocdl.s.barrier
+  llvm.return %q : vector<16xf32>
+}
+
+// -----
+
+// What is marked complete is so at its cluster's end, of whatever kind that is, and later ones use what passed there.
+// CHECK-LABEL: llvm.func @complete
+// CHECK: %[[ONE:.*]] = vector.extract
+// CHECK-NEXT: %[[PASSED:.*]] = llvm.inline_asm has_side_effects {{.*}} %[[ONE]]
+// CHECK: rocdl.s.barrier
+// CHECK: rocdl.exp2 %[[PASSED]]
+llvm.func @complete(%x: vector<2xf32>) -> f32 {
+  rocdl.sched.barrier 0 {tile.cluster = "memory"}
+  %sum = arith.addf %x, %x {tile.complete} : vector<2xf32>
+  %one = vector.extract %sum[0] : f32 from vector<2xf32>
+  rocdl.s.barrier
+  rocdl.sched.barrier 0 {tile.cluster = "compute"}
+  %power = rocdl.exp2 %one f32 -> f32
+  rocdl.s.barrier
+  llvm.return %power : f32
+}
+
+// -----
+
 // More of them than products come first, and what was asked for before them.
 // CHECK-LABEL: llvm.func @many_adds
 // CHECK: rocdl.raw.ptr.buffer.load.lds

@@ -248,6 +248,23 @@ tile.kernel @exp2_scores(%scale: f32) target("gfx950") waves(1) {
 
 // -----
 
+tile.kernel @exp2_polynomials() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{polynomials(0), a number from 1 on is needed: one pair of each so many}}
+  %1 = tile.exp2 %0 polynomials(0) : !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @exponents_scores(%scale: f32) target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, rhs_acc>
+  %1 = tile.fill 0.0 : !tile.rows<32xf32>
+  // expected-error @below {{scores has layout rhs_acc, expected acc}}
+  %2 = tile.exponents %0 scale(%scale) minus(%1) : !tile.frag<32x32xbf16, rhs_acc>, !tile.rows<32xf32>
+}
+
+// -----
+
 tile.kernel @exp2_columns(%scale: f32) target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<32x64xf32, acc>
   %1 = tile.fill 0.0 : !tile.rows<32xf32>

@@ -127,6 +127,13 @@ tile.schedule @unroll unroll(0) {
 
 // -----
 
+// expected-error @below {{polynomials(0), a number from 1 on is needed: one pair of each so many}}
+tile.schedule @polynomials polynomials(0) {
+  tile.cluster memory { fetch(0) }
+}
+
+// -----
+
 // expected-error @below {{wave_groups(3), expected 1 or 2}}
 tile.schedule @groups wave_groups(3) {
   tile.cluster compute { a(0) }

@@ -283,3 +283,31 @@ tile.kernel @pending_scales(%s: !tile.view<?x?xf8E8M0FNU>, %n: i32) target("gfx9
   // expected-error @below {{of which the pieces do not fill registers; load it with 'tile.load'}}
   %x = tile.begin_load %s[%n, %n] tile(%n) : !tile.view<?x?xf8E8M0FNU> -> !tile.pending<!tile.frag<32x2xf8E8M0FNU, lhs_scale>>
 }
+
+// -----
+
+tile.kernel @along_and_over(%q: !tile.view<?x?x128xbf16>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{has 'along' and 'over', which both say what rows count; leave one of them out}}
+  %x = tile.load %q[%n, %n] along(0) over [0, 1] : <?x?x128xbf16> -> <128x32xbf16, rhs>
+}
+
+// -----
+
+tile.kernel @over_columns(%q: !tile.view<?x?x128xbf16>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{has 'over' of '!tile.view<?x?x128xbf16>', expected two dimensions of 0 to 1: columns lie along the last}}
+  %x = tile.load %q[%n, %n] over [0, 2] : <?x?x128xbf16> -> <128x32xbf16, rhs>
+}
+
+// -----
+
+tile.kernel @over_one_dimension(%s: !tile.view<?x?xf32>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{has 'over' of '!tile.view<?x?xf32>', expected two dimensions of 0 to 1}}
+  %x = tile.load %s[%n, %n] over [0, 0] : <?x?xf32> -> !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @pairs_in_columns(%s: !tile.view<?x?xf32>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{has 'over' for '!tile.columns<64xf32, acc>', expected a fragment or row values}}
+  %x = tile.load %s[%n, %n] over [0, 1] : <?x?xf32> -> !tile.columns<64xf32, acc>
+}

@@ -11,6 +11,9 @@ tile.kernel @accesses(%q: !tile.view<?x?x?x128xbf16> {tile.bind = "q"}, %c: !til
   // Another dimension is the rows: heads.
   // CHECK: tile.load %q[%{{.*}}, %{{.*}}, %{{.*}}] along(2) : <?x?x?x128xbf16> -> <128x32xbf16, rhs>
   %h = tile.load %q[%i, %i, %i] along(2) : <?x?x?x128xbf16> -> <128x32xbf16, rhs>
+  // Rows count the pairs of two dimensions.
+  // CHECK: tile.load %q[%{{.*}}, %{{.*}}, %{{.*}}] over [1, 2] : <?x?x?x128xbf16> -> <128x32xbf16, rhs>
+  %pairs = tile.load %q[%i, %i, %i] over [1, 2] : <?x?x?x128xbf16> -> <128x32xbf16, rhs>
   // CHECK: tile.load %c[%{{.*}}, %{{.*}}] : <?x?xbf16> -> <64x32xf32, acc>
   %block = tile.load %c[%i, %i] : <?x?xbf16> -> !tile.frag<64x32xf32, acc>
   // CHECK: tile.load %b[%{{.*}}] : <?xbf16> -> !tile.columns<64xf32, acc>
@@ -23,6 +26,8 @@ tile.kernel @accesses(%q: !tile.view<?x?x?x128xbf16> {tile.bind = "q"}, %c: !til
   tile.store %block, %c[%i, %i] : <64x32xf32, acc>, <?x?xbf16>
   // CHECK: tile.store %{{.*}}, %s[%{{.*}}, %{{.*}}] along(0) : !tile.rows<32xf32>, <?x4xf32>
   tile.store %scales, %s[%i, %i] along(0) : !tile.rows<32xf32>, <?x4xf32>
+  // CHECK: tile.store %{{.*}}, %s[%{{.*}}, %{{.*}}] over [1, 0] : !tile.rows<32xf32>, <?x4xf32>
+  tile.store %scales, %s[%i, %i] over [1, 0] : !tile.rows<32xf32>, <?x4xf32>
   // CHECK: tile.store %{{.*}}, %n[%{{.*}}] : i32, <?xi32>
   tile.store %length, %n[%i] : i32, <?xi32>
   // CHECK: tile.atomic_add %{{.*}}, %c[%{{.*}}, %{{.*}}] : <64x32xf32, acc>, <?x?xbf16>

@@ -1,4 +1,4 @@
-// Attention of floats of 8 bits, and of keys of 8 bits beside queries of 16: random problems over types, descales, heads,
+// Attention of floats of 8 bits, of keys of 8 bits beside queries of 16, and of integers: random problems over types, descales, heads,
 // masks, modifications, dense, packed and paged keys and split KV, all rows of O compared, in checked execution.
 //
 // The same problems in f32.
@@ -20,10 +20,12 @@ using namespace hocket;
 using namespace hocket::attention;
 using testing::HasSubstr;
 
-static constexpr uint64_t kDefaultCount = 8, kDefaultWide = 5, kDefaultSeed = 20261128;
+static constexpr uint64_t kDefaultCount = 12, kDefaultWide = 5, kDefaultSeed = 20261128;
 
 static HeadTypes drawTypes(Draw &draw) {
   ElementType e4m3 = ElementType::F8E4M3, e5m2 = ElementType::F8E5M2;
+  if (draw.oneIn(3))
+    return {ElementType::I8, ElementType::I8, draw.of({e4m3, e4m3, e5m2, ElementType::BF16, ElementType::F16})};
   if (draw.oneIn(2))
     return {draw.of({ElementType::BF16, ElementType::F16}), draw.of({e4m3, e5m2})};
   HeadTypes types = draw.of({e4m3, e4m3, e5m2});
@@ -146,11 +148,33 @@ TEST(SmallFloats, TypesThatDoNotMixAreRefusedWithTheNearest) {
   EXPECT_EQ(refusal(types), "");
   types.k = types.v = ElementType::F8E4M3;
   EXPECT_THAT(refusal(types), HasSubstr("dtype of k is f8e4m3, which no kernel takes; use f32"));
-  EXPECT_THAT(refusal(ElementType::I8), HasSubstr("dtype is i8, which no kernel takes"));
+}
+
+TEST(SmallIntegers, TypesThatDoNotMixAreRefusedWithTheNearest) {
+  const ElementType integer = ElementType::I8, e5m2 = ElementType::F8E5M2, wide = ElementType::BF16;
+  EXPECT_EQ(refusal({integer, integer, e5m2}), "");
+  EXPECT_EQ(refusal({integer, integer, wide}), "");
+  EXPECT_THAT(refusal(integer), HasSubstr("dtype of v is i8, which no kernel takes; use i8_v_f8e4m3"));
+  EXPECT_THAT(refusal({wide, integer, wide}), HasSubstr("dtype of q is bf16, which no kernel takes; use i8_v_bf16"));
+  EXPECT_THAT(refusal({integer, e5m2, e5m2}), HasSubstr("dtype of k is f8e5m2, which no kernel takes; use i8_v_f8e5m2"));
+  HeadTypes types(integer, integer, wide);
+  types.o = ElementType::F16;
+  EXPECT_THAT(refusal(types), HasSubstr("dtype of o is fp16, which no kernel takes; use i8_v_bf16"));
+}
+
+TEST(SmallIntegers, NewKeysAreAppendedAsTheyAreStored) {
+  ForwardProblem problem;
+  problem.dtype = {ElementType::I8, ElementType::I8, ElementType::F8E4M3};
+  problem.lists.usedKv = true;
+  problem.update.appends = true;
+  EXPECT_THAT(validate(problem).error().message, HasSubstr("append them as they are stored (append-as-stored)"));
+  problem.update.asStored = true;
+  EXPECT_TRUE(validate(problem).ok());
 }
 
 TEST(SmallFloats, NamesOfTypesAreReadAsTheyAreWritten) {
-  for (const char *name : {"bf16", "fp16", "f8e4m3", "f8e5m2_o_fp16", "bf16_kv_f8e4m3", "fp16_k_f8e4m3_v_f8e5m2", "f8e4m3_v_f8e5m2"}) {
+  for (const char *name : {"bf16", "fp16", "f8e4m3", "f8e5m2_o_fp16", "bf16_kv_f8e4m3", "fp16_k_f8e4m3_v_f8e5m2", "f8e4m3_v_f8e5m2",
+                           "i8_v_f8e4m3", "i8_v_f8e5m2_o_fp16", "i8_v_fp16"}) {
     auto types = parseHeadTypes(name);
     ASSERT_TRUE(types.ok()) << types.error().message;
     EXPECT_EQ(optionName(*types), name);

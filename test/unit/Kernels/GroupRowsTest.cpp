@@ -1,4 +1,4 @@
-// Kernels whose waves have the heads of a group for rows: few queries of many heads, as in decoding.
+// Kernels whose rows are the pairs of a query and a head of a group: few queries of many heads, as in decoding.
 //
 // Random problems with groups of any size, packed sequences, lengths of their own and keys in pages, slices and both
 // chips, against the reference; and against the kernel that has queries for rows, to the bit. HOCKET_RANDOM_GROUPS=N
@@ -90,7 +90,7 @@ static CompileOptions optionsFor(const std::string &target) {
   return options;
 }
 
-/// Both kernels: rows that are queries, and rows that are heads. Of the schedule, or where registers forbid that, with
+/// Both kernels: rows that are queries, and rows that are pairs. Of the schedule, or where registers forbid that, with
 /// small tiles.
 static std::vector<ForwardKernel> compileBoth(const ForwardProblem &problem, CompileOptions options) {
   for (int attempt = 0; attempt != 3; ++attempt) {
@@ -188,11 +188,13 @@ TEST(GroupRows, RandomProblemsGiveTheBitsOfTheOtherOrder) {
     runOne(first + i);
 }
 
-/// Slices of rows that are heads, and what combines them.
-static void combineSlices(bool splitWaves) {
+/// Slices of rows that are pairs, and what combines them; `shares`: its waves share the slices.
+static void combineSlices(bool splitWaves, bool shares = false, int64_t headDim = 64) {
   ForwardProblem problem = test::makeProblem(ElementType::BF16, true, 2, 40, 1, 3, 700);
-  problem.headDim = problem.headDimV = 64;
-  problem.tuning.numSplits = 4;
+  problem.headDim = problem.headDimV = headDim;
+  problem.wantLse = true;
+  // Of ten slices the waves that share them have eight, two, and none.
+  problem.tuning.numSplits = shares ? 10 : 4;
   problem.lists.usedKv = true;
   problem.known.lists["seqused_k"] = {700, 130};
   CompileOptions options = optionsFor("gfx950");
@@ -202,7 +204,8 @@ static void combineSlices(bool splitWaves) {
     options.kvTile = 128;
   Result<ForwardKernel> slices = compileForward(problem, options);
   ASSERT_TRUE(slices.ok()) << slices.error().message;
-  Result<CompiledKernel> combine = compileKernel(describeCombine(problem), "<combine>", CompileOptions());
+  Result<CompiledKernel> combine = compileKernel(
+      describeCombine(problem, {.waves = 4, .splitWaves = shares}), "<combine>", CompileOptions());
   ASSERT_TRUE(combine.ok()) << combine.error().message;
   const std::vector<PlannedLaunch> launches = {{"slices", std::make_shared<CompiledKernel>(*slices)},
                                                {"combine", std::make_shared<CompiledKernel>(*combine)}};
@@ -216,6 +219,11 @@ static void combineSlices(bool splitWaves) {
 }
 
 TEST(GroupRows, SlicesAreCombined) { combineSlices(/*splitWaves=*/false); }
+
+TEST(GroupRows, WavesShareSlicesThatAreCombined) {
+  for (int64_t headDim : {64, 72, 128})
+    combineSlices(/*splitWaves=*/false, /*shares=*/true, headDim);
+}
 
 /// Of 130 keys of the second sequence some slices, and some waves of others, have none.
 TEST(GroupRows, SlicesWhoseWavesSplitKeysAreCombined) { combineSlices(/*splitWaves=*/true); }

@@ -31,7 +31,7 @@ const Result<ForwardKernel> &test::kernelFor(const ForwardProblem &problem,
 
 std::shared_ptr<const CompiledKernel> test::combineFor(const ForwardProblem &problem, const std::string &target) {
   static std::map<std::string, std::shared_ptr<const CompiledKernel>> kernels;
-  std::string text = describeCombine(problem);
+  std::string text = describeCombine(problem, {});
   std::shared_ptr<const CompiledKernel> &kernel = kernels[text + target];
   if (kernel)
     return kernel;

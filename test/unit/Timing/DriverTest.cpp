@@ -268,6 +268,14 @@ TEST_F(Driver, GridOfOneKind) {
   EXPECT_GT(grid->microseconds, options.parameters.launchMicroseconds);
 }
 
+static std::string membersOf(const GridTime &grid) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::json::OStream out(stream);
+  out.object([&] { writeMembers(out, grid); });
+  return text;
+}
+
 /// Workgroup i takes i + 1 turns of a loop, and then executes `last`.
 static std::string loopOf(const std::string &last) {
   return "s_load_dwordx2 s[6:7], s[0:1], 0x0\n"
@@ -310,12 +318,31 @@ TEST_F(Driver, GridDoesNotDependOnThreads) {
       ASSERT_TRUE(grid.ok()) << grid.error().message;
       EXPECT_EQ(grid->kinds.size(), 16u);
       EXPECT_GT(grid->kinds[15].later.together, grid->kinds[0].later.together + 15 * 8);
-      llvm::raw_string_ostream stream(reports.emplace_back());
-      llvm::json::OStream out(stream);
-      out.object([&] { writeMembers(out, *grid); });
+      reports.push_back(membersOf(*grid));
     }
     EXPECT_EQ(reports[1], reports[0]);
     EXPECT_EQ(reports[2], reports[0]);
+  }
+}
+
+TEST_F(Driver, GridsUnderSeveralParametersAreThoseOfEachAlone) {
+  shape.grid.x = 16;
+  test::KernelFile file;
+  file.source = loopOf("global_store_dword v1, v1, s[6:7]");
+  load(file);
+  std::vector<Assumption> assumptions(3);
+  ASSERT_TRUE(assumptions[1].parameters.set("branch.taken=50").ok());
+  ASSERT_TRUE(assumptions[2].parameters.set("grid.launch_us=7").ok());
+  auto grids = predictGrids(*device, *kernel, shape, arguments, options, assumptions);
+  ASSERT_TRUE(grids.ok()) << grids.error().message;
+  ASSERT_EQ(grids->size(), 3u);
+  EXPECT_GT((*grids)[1].cycles, (*grids)[0].cycles + 15 * 20);
+  EXPECT_DOUBLE_EQ((*grids)[2].microseconds, (*grids)[0].microseconds + 2);
+  for (size_t i = 0; i != 3; ++i) {
+    options.parameters = assumptions[i].parameters;
+    auto alone = predictGrid(*device, *kernel, shape, arguments, options);
+    ASSERT_TRUE(alone.ok()) << alone.error().message;
+    EXPECT_EQ(membersOf((*grids)[i]), membersOf(*alone)) << i;
   }
 }
 
