@@ -9,8 +9,8 @@ inline constexpr const char *kClusterMark = "tile.cluster";
 /// The schedule's interleave pattern, if it has one.
 inline constexpr const char *kInterleaveMark = "tile.interleave";
 
-/// Of what makes registers: if later clusters use them, it is complete where its cluster ends, so that LLVM cannot compute
-/// there what those clusters are to compute of it.
+/// Of what makes registers: if later clusters use them, it is complete where its cluster ends, so that LLVM neither
+/// computes it there nor computes here what those clusters are to compute of it.
 inline constexpr const char *kCompleteMark = "tile.complete";
 
 } // namespace hocket

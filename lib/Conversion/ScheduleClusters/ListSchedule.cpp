@@ -11,6 +11,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::scheduling;
@@ -54,10 +56,14 @@ static bool isPowerIntrinsic(Operation *op) {
   return call && call.getIntrin() == "llvm.amdgcn.exp2";
 }
 
-bool hocket::scheduling::isMfma(Operation *op) {
+/// A sparse product, short and used at once: a sum of rows.
+static bool isSparse(Operation *op) {
   auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
-  return op->getName().getStringRef().starts_with("rocdl.mfma") ||
-         (call && call.getIntrin().starts_with("llvm.amdgcn.smfmac"));
+  return call && call.getIntrin().starts_with("llvm.amdgcn.smfmac");
+}
+
+bool hocket::scheduling::isMfma(Operation *op) {
+  return op->getName().getStringRef().starts_with("rocdl.mfma") || isSparse(op);
 }
 
 static bool isLdsRead(Operation *op) {
@@ -349,7 +355,8 @@ void Scheduler::emitRest() {
     emit(i);
 }
 
-/// The matrix instructions. What adds to memory, if that is more than those, is emitted in front, with the fetches
+/// The matrix instructions, in their order; short ones at the end come in front of the last long one, beneath which what
+/// uses them need not wait. What adds to memory, if that is more than those, is emitted in front, with the fetches
 /// before it: beneath them it would wait in registers for long.
 SmallVector<unsigned> Scheduler::begin() {
   SmallVector<unsigned> mfmas, memory;
@@ -368,6 +375,9 @@ SmallVector<unsigned> Scheduler::begin() {
   if (adds > mfmas.size())
     for (unsigned index : ArrayRef(memory).take_front(upToAdds))
       emit(index);
+  auto lastLong = std::find_if(mfmas.rbegin(), mfmas.rend(), [&](unsigned i) { return !isSparse(ops[i]); });
+  if (lastLong != mfmas.rbegin() && lastLong != mfmas.rend())
+    std::rotate(std::prev(lastLong.base()), lastLong.base(), mfmas.end());
   return mfmas;
 }
 

@@ -214,6 +214,23 @@ static void pinResults(const Cluster &cluster, Operation *end, const tile::Inter
   }
 }
 
+/// The same of words of bytes, which no register class of LLVM takes as they are.
+static void pinBytes(Value bytes, Operation *end, function_ref<bool(OpOperand &)> isUse) {
+  auto type = cast<VectorType>(bytes.getType());
+  if (llvm::none_of(bytes.getUses(), isUse))
+    return;
+  ImplicitLocOpBuilder builder(bytes.getLoc(), end);
+  auto wordType = VectorType::get({type.getNumElements() / 4}, builder.getI32Type());
+  Value words = LLVM::BitcastOp::create(builder, wordType, bytes), back = LLVM::BitcastOp::create(builder, type, words);
+  bytes.replaceUsesWithIf(back, [&](OpOperand &use) { return use.getOwner() != words.getDefiningOp() && isUse(use); });
+  pin(words, "=v,0", back.getDefiningOp(), [&](OpOperand &) { return true; });
+}
+
+static bool isBytes(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector && vector.getElementType().isInteger(8) && vector.getNumElements() % 4 == 0;
+}
+
 /// Has what is marked so be complete where the cluster ends, whatever it is called there.
 static void complete(const Cluster &cluster, Operation *end) {
   llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end()), marked;
@@ -221,9 +238,13 @@ static void complete(const Cluster &cluster, Operation *end) {
     if (!op->hasAttr(kCompleteMark) && (issueKind(op) != IssueKind::Free || !usesOneOf(op, marked)))
       continue;
     marked.insert(op);
-    for (Value result : op->getResults())
+    auto isUse = [&](OpOperand &use) { return leaves(inside, use); };
+    for (Value result : op->getResults()) {
       if (fillsRegisters(result.getType()))
-        pin(result, "=v,0", end, [&](OpOperand &use) { return leaves(inside, use); });
+        pin(result, "=v,0", end, isUse);
+      else if (isBytes(result.getType()))
+        pinBytes(result, end, isUse);
+    }
   }
 }
 
@@ -295,9 +316,11 @@ static void scheduleCluster(Cluster cluster) {
   if (!cluster.isCompute())
     fillAmongReads(cluster, end);
   // Without products, beneath which to put them, only where other waves compute at the same time.
-  if (isOurs && (mfmas || !cluster.allMeet))
+  const bool counts = mfmas || !cluster.allMeet;
+  if (isOurs && counts)
     pinResults(cluster, end, how, /*all=*/mfmas);
-  complete(cluster, end);
+  if (!cluster.isCompute() || counts)
+    complete(cluster, end);
   if (isOurs && how.even)
     keepEven(cluster.mark->getNextNode(), end);
   awaitScalarLoads(cluster, end);

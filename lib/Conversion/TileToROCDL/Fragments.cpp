@@ -4,6 +4,7 @@
 // (docs/CodeGeneration.md).
 #include "SmallFloats.h"
 
+#include "Conversion/ClusterMarks.h"
 #include "Tile/IR/RegionOps.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -203,7 +204,9 @@ struct PackPattern : TilePattern<tile::PackOp> {
   /// An operand of 8 bits from elements `first` on.
   static Value smallOperand(Emitter &emit, tile::FragType frag, Value block, int64_t first) {
     Value part = vector::ExtractStridedSliceOp::create(emit, block, first, frag.getOperandElements(), 1);
-    return narrowSmall(emit, part, frag.getElementType());
+    Value packed = narrowSmall(emit, part, frag.getElementType());
+    packed.getDefiningOp()->setDiscardableAttr(kCompleteMark, emit.getUnitAttr());
+    return packed;
   }
 
   /// Two f32 to bf16, to nearest even, in integer instructions: half of what LLVM needs, which
