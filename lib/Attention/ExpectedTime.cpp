@@ -143,7 +143,8 @@ ForwardProblem attention::asCounted(ForwardProblem problem, const KernelEntry &k
 
 SlicesLaunch::SlicesLaunch(const ForwardProblem &problem, const KernelEntry &kernel, const KernelCost &cost,
                            int64_t splits)
-    : problem(asCounted(problem, kernel)), cost(cost), splits(splits), paired(kernel.tuning.blockOrder == "paired"),
+    : problem(asCounted(problem, kernel)), lengths(problem.lengths()),
+      rowsOfQuery(kernel.tuning.groupRows ? problem.heads / problem.kvHeads : 1), cost(cost), splits(splits), paired(kernel.tuning.blockOrder == "paired"),
       blocks(static_cast<int64_t>(llvm::divideCeil(this->problem.seqQ, cost.rows))),
       blocksDiffer(kernel.tuning.groupRows || problem.visibility.laterRowsSeeMore()) {}
 

@@ -60,8 +60,9 @@ public:
 private:
   /// The keys that rows of the block see.
   KeyRange keysOf(int64_t block) const {
-    const int64_t first = block * cost.rows, rows = std::min(cost.rows, problem.seqQ - first);
-    return problem.visibility.rangeOfBlock(first, rows, problem.lengths());
+    const int64_t first = block * cost.rows / rowsOfQuery;
+    const int64_t lastRow = std::min((block + 1) * cost.rows, problem.seqQ) - 1, behind = lastRow / rowsOfQuery + 1;
+    return problem.visibility.rangeOfBlock(first, behind - first, lengths);
   }
   /// The tiles of one workgroup, as the kernel divides them: those that hold a key which some row
   /// of its block sees, dealt to the slices.
@@ -84,6 +85,8 @@ private:
   double bytesOfRows(int64_t block, int64_t slice) const;
 
   ForwardProblem problem; ///< as the kernel's grid counts it
+  Lengths lengths;        ///< of queries and keys
+  int64_t rowsOfQuery;    ///< that the grid counts: the heads of a group, or 1
   const KernelCost &cost;
   int64_t splits;
   bool paired; ///< the second half of the blocks comes in the opposite order

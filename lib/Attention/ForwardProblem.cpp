@@ -563,6 +563,7 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"dropout_seed", Value::integer(problem.dropping.seed)},
       {"dropout_offset", Value::integer(problem.dropping.offset)},
       {"full_blocks", Value::integer(problem.fullBlocks ? 1 : 0)},
+      {"descale_keys", Value::integer(problem.descaleBlocks.keys)},
       {"dropout_words", Value::integer(problem.dropping.inMemory ? kDropoutWords : 0)},
   };
   if (problem.blocks.any()) {
