@@ -82,13 +82,16 @@ private:
   const BlockTable &blockTable;
   ForwardReference &result;
   const int64_t dim, dimV, paddedV;
-  int64_t batch = 0, head = 0;
-  double scale = 1; ///< what products are multiplied by
-  std::span<const double> ofRows, ofKeys, ofValues; ///< the descales of the head; none: 1
-  Lengths lengths; ///< of the sequence
+  /// The head that is computed.
+  struct Head {
+    int64_t batch = 0, number = 0;
+    Lengths lengths;  ///< of the sequence
+    double scale = 1; ///< what products are multiplied by
+    std::span<const double> ofRows, ofKeys, ofValues; ///< descales; none: 1
+    std::optional<DropoutBytes> bytes;                ///< if some weights are dropped
+    std::span<const BlockKind> blocks;                ///< [rows, columns], if there are lists
+  } head;
   std::vector<double> q, keys, values, scores, sums, maxima, totals, row;
-  std::optional<DropoutBytes> bytes; ///< of the head, if some weights are dropped
-  std::span<const BlockKind> blocks; ///< of the head [rows, columns], if there are lists
 };
 } // namespace
 
@@ -98,7 +101,7 @@ void BlockWorker::loadQueries(const RowBlock &block) {
   std::fill(totals.begin(), totals.end(), 0.0);
   std::fill(maxima.begin(), maxima.end(), negativeInfinity);
   if (problem.sink) { // one score more, without a value
-    std::fill(maxima.begin(), maxima.end(), inputs.captured.at("sink")[head]);
+    std::fill(maxima.begin(), maxima.end(), inputs.captured.at("sink")[head.number]);
     std::fill(totals.begin(), totals.end(), 1.0);
   }
   for (size_t r = 0; r != block.count; ++r) {
@@ -121,23 +124,23 @@ void BlockWorker::loadKeys(int64_t kvRow, int64_t count) {
 
 /// What lists say of the block of `row` and `key`: without any masks count everywhere.
 BlockKind BlockWorker::kindOf(int64_t row, int64_t key) const {
-  if (blocks.empty())
+  if (head.blocks.empty())
     return BlockKind::Partial;
   int64_t columns = divideCeil(problem.seqKv, problem.blocks.keys);
-  return blocks[static_cast<size_t>(row / problem.blocks.queries * columns + key / problem.blocks.keys)];
+  return head.blocks[static_cast<size_t>(row / problem.blocks.queries * columns + key / problem.blocks.keys)];
 }
 
 /// The score of `row`, of its sequence, and `key`: -inf where that is not seen.
 double BlockWorker::scoreOf(double product, int64_t row, int64_t key) const {
-  if (!problem.visibility.isRange() && !problem.visibility.sees(row, key, lengths))
+  if (!problem.visibility.isRange() && !problem.visibility.sees(row, key, head.lengths))
     return negativeInfinity;
   BlockKind kind = kindOf(row, key);
   if (kind == BlockKind::Hidden)
     return negativeInfinity;
-  double score = product * scale * descaleOf(row, key);
+  double score = product * head.scale * descaleOf(row, key);
   if (!rules)
     return score;
-  ScorePosition position{batch, head, row, key};
+  ScorePosition position{head.batch, head.number, row, key};
   bool isSeen = kind == BlockKind::Full || rules->sees(position);
   return isSeen ? rules->modified(score, position) : negativeInfinity;
 }
@@ -147,7 +150,7 @@ double BlockWorker::scoreOf(double product, int64_t row, int64_t key) const {
 /// rescales what was summed before.
 void BlockWorker::softmaxRow(int64_t r, int64_t row, int64_t key, int64_t count) {
   double *at = scores.data() + r * blockKeys;
-  KeyRange range = problem.visibility.range(row, lengths);
+  KeyRange range = problem.visibility.range(row, head.lengths);
   int64_t begin = std::clamp<int64_t>(range.begin - key, 0, count);
   int64_t end = std::clamp<int64_t>(range.end - key, begin, count);
   std::fill(at, at + begin, 0.0);
@@ -178,9 +181,9 @@ void BlockWorker::softmaxRow(int64_t r, int64_t row, int64_t key, int64_t count)
 /// Zeros and makes up for weights of `row` that are dropped, of the keys from `key` on; what they are divided by
 /// is the total of all.
 void BlockWorker::drop(std::span<double> weights, int64_t row, int64_t key) const {
-  if (bytes)
+  if (head.bytes)
     for (double &weight : weights)
-      weight *= bytes->factor(row, key++);
+      weight *= head.bytes->factor(row, key++);
 }
 
 void BlockWorker::softmax(const RowBlock &block, int64_t key, int64_t count) {
@@ -198,51 +201,53 @@ void BlockWorker::store(const RowBlock &block) {
   }
 }
 
-/// Those of a KV head are part of the scale.
+/// Of the head, where there are any.
 void BlockWorker::findDescales() {
   const DescaleBlocks &blocks = problem.descaleBlocks;
-  int64_t kvPlace = batch * problem.kvHeads + head / (problem.heads / problem.kvHeads);
-  auto numbers = [&](const char *name, int64_t place, int64_t count) {
-    return std::span(inputs.captured.at(name)).subspan(static_cast<size_t>(place * count), static_cast<size_t>(count));
+  int64_t kvPlace = head.batch * problem.kvHeads + head.number / (problem.heads / problem.kvHeads);
+  auto numbers = [&](const char *name, int64_t number, int64_t count) {
+    return std::span(inputs.captured.at(name)).subspan(static_cast<size_t>(number * count), static_cast<size_t>(count));
   };
   auto blocksOf = [](int64_t rows, int64_t size) { return size == 0 ? 1 : divideCeil(rows, size); };
-  ofRows = numbers("q_descale", blocks.rows == 0 ? kvPlace : batch * problem.heads + head, blocksOf(problem.seqQ, blocks.rows));
-  ofKeys = numbers("k_descale", kvPlace, blocksOf(problem.seqKv, blocks.keys));
-  ofValues = numbers("v_descale", kvPlace, blocks.channels ? dimV : 1);
+  const int64_t place = head.batch * problem.heads + head.number;
+  head.ofRows = numbers("q_descale", blocks.rows == 0 ? kvPlace : place, blocksOf(problem.seqQ, blocks.rows));
+  head.ofKeys = numbers("k_descale", kvPlace, blocksOf(problem.seqKv, blocks.keys));
+  head.ofValues = numbers("v_descale", kvPlace, blocks.channels ? dimV : 1);
 }
 
 /// What the product of query `row` and `key` counts.
 double BlockWorker::descaleOf(int64_t row, int64_t key) const {
-  if (ofRows.empty())
+  if (head.ofRows.empty())
     return 1;
   auto of = [](std::span<const double> numbers, int64_t row, int64_t size) {
     return numbers[static_cast<size_t>(size == 0 ? 0 : row / size)];
   };
-  return of(ofRows, row, problem.descaleBlocks.rows) * of(ofKeys, key, problem.descaleBlocks.keys);
+  return of(head.ofRows, row, problem.descaleBlocks.rows) * of(head.ofKeys, key, problem.descaleBlocks.keys);
 }
 
 double BlockWorker::ofValue(int64_t d) const {
-  return ofValues.empty() ? 1 : ofValues[ofValues.size() == 1 ? 0 : static_cast<size_t>(d)];
+  return head.ofValues.empty() ? 1 : head.ofValues[head.ofValues.size() == 1 ? 0 : static_cast<size_t>(d)];
 }
 
 void BlockWorker::run(const RowBlock &block) {
-  batch = block.place.sequence;
-  head = block.place.head;
-  lengths = numbers.of(batch);
-  blocks = blockTable.of(batch, head);
+  head.batch = block.place.sequence;
+  head.number = block.place.head;
+  head.lengths = numbers.of(head.batch);
+  head.blocks = blockTable.of(head.batch, head.number);
   loadQueries(block);
-  scale = problem.effectiveScale();
+  head.scale = problem.effectiveScale();
   if (problem.descale)
     findDescales();
   if (problem.dropout) {
     auto state = inputs.captured.find("dropout_state");
-    bytes.emplace(problem, state == inputs.captured.end() ? std::span<const double>() : state->second, batch, head);
+    const std::span<const double> known = state == inputs.captured.end() ? std::span<const double>() : state->second;
+    head.bytes.emplace(problem, known, head.batch, head.number);
   }
-  int64_t kvHead = head / (problem.heads / problem.kvHeads);
-  int64_t kvBase = numbers.firstKey(batch, kvHead);
+  int64_t kvHead = head.number / (problem.heads / problem.kvHeads);
+  int64_t kvBase = numbers.firstKey(head.batch, kvHead);
   // Rows are ascending, and so are both ends of what they see.
-  KeyRange seen{problem.visibility.range(position(block, 0), lengths).begin,
-                problem.visibility.range(position(block, block.count - 1), lengths).end};
+  KeyRange seen{problem.visibility.range(position(block, 0), head.lengths).begin,
+                problem.visibility.range(position(block, block.count - 1), head.lengths).end};
   int64_t rows = verify::roundUp(static_cast<int64_t>(block.count), kernelRows);
   for (int64_t key = seen.begin; key < seen.end; key += blockKeys) {
     int64_t count = std::min(blockKeys, seen.end - key);
