@@ -34,7 +34,7 @@ Made by `scripts/kernel-table.py`; do not edit.
 
 What `hocketc --report` says of the kernels of `kernels/registry.json` for the heads that each lists, with LSE where
 they write it, and of matrix products. Kernels for other multiples of 8 are compiled when they are asked for. None
-spills to memory: the compiler refuses a kernel that would. `spills` counts scalars that lie in lanes of vector
+spills to memory, since the compiler refuses such kernels. `spills` counts scalars that are kept in lanes of vector
 registers, which kernels of slices and modified ones may have.
 """
 

@@ -60,7 +60,7 @@ private:
 
   /// Predicts the whole grid, under each variation too where that is asked for, and adds it up.
   Status predict(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
-                   std::span<const std::byte> kernarg, const sim::TimingOptions &wanted);
+                 std::span<const std::byte> kernarg, const sim::TimingOptions &wanted);
 
   bool enabled = false, wholeGrid = false, all = false, vary = false;
   sim::TimingOptions options;

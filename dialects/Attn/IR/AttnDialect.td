@@ -64,11 +64,11 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     of two workgroups on a compute unit that start together one has much to do and one little; `linear` does nothing
     of that.
 
-    `element_type` is that of Q, K, V and O; where they differ, it lists them: `element_type(q = bf16, k = f16)`, of which
-    what is left out has Q's. There are four kinds. Q, K, V and O have one type: bf16, f16 or f32. Or Q is bf16 or f16,
-    and K and V are floats of 8 bits, which are widened to Q's type. Or Q, K and V are floats of 8 bits, not necessarily
-    the same. Or Q and K are i8, and V is a float of 8 or 16 bits. Where Q has 8 bits, list O, which is bf16 or f16.
-    `convert-attn-to-tile` refuses other mixes.
+    `element_type` is that of Q, K, V and O; where they differ, it lists them: `element_type(q = bf16, k = f16)`;
+    a tensor that is not listed has Q's type. `convert-attn-to-tile` takes these mixes and refuses others:
+    all tensors bf16, f16 or f32; Q bf16 or f16 with K and V floats of 8 bits, which are widened to Q's type; Q, K and V
+    floats of 8 bits, which may differ; Q and K i8 with V a float of 8 or 16 bits. Where Q has 8 bits, O is bf16 or f16
+    and must be listed.
 
     With `descale` Q, K and V are multiplied by numbers of their own, `q_descale`, `k_descale` and `v_descale` (f32,
     (batch, kv_heads)): what a number of 8 bits counts. With `descale_rows(n)` `q_descale` has a number for each n rows of a
@@ -207,8 +207,8 @@ def Attn_CombineOp : Op<AttnDialect, "combine", [Symbol, HasParent<"::mlir::Modu
   let summary = "O, and LSE, of the partial results that producers of split KV left in the workspace";
   let description = [{
     The second launch of split KV (docs/SplitKV.md). `head_dim` is that of V and O; `waves` the waves
-    of a workgroup, which work on rows of their own, or with `split_waves` share the slices of their rows. A row that no slice gave a visible key gets O = 0
-    and LSE = -inf. With `work_list` the slices are those of the list's first entries, and rows lie as `packed_queries`
+    of a workgroup, which work on rows of their own, or with `split_waves` share the slices of their rows. A row that no
+    slice gave a visible key gets O = 0 and LSE = -inf. With `work_list` the slices are those of the list's first entries, and rows lie as `packed_queries`
     and `query_lengths` say; what entries name whole is not touched.
 
     ```mlir

@@ -11,6 +11,7 @@
 #include "Combine.h"
 #include "ExpansionBuilder.h"
 #include "Forward.h"
+#include "LoopContext.h"
 #include "MakeBlockLists.h"
 #include "MakeWorkList.h"
 #include "QuerySums.h"
@@ -44,8 +45,6 @@ template <typename ProblemOp> static LogicalResult verifyHeads(ProblemOp op) {
                               << kMaxHead;
   return success();
 }
-
-static bool isSmall(Type type) { return bitsOf(type) == 8; }
 
 static InFlightDiagnostic refuseTypes(attn::ForwardOp op, StringRef tensor, StringRef other) {
   return op.emitOpError() << "'" << op.getSymName() << "' has '" << tensor << "' of " << op.getTensorType(tensor) << " and '"

@@ -152,7 +152,7 @@ Value BackwardLoop::unlessBehind(Value view, Value count) {
 
 void BackwardLoop::hold() {
   fixed.log2Scale = arith::MulFOp::create(builder, problem.kernelFrame().argument("scale"),
-                                    builder.constant(std::numbers::log2e_v<float>));
+                                          builder.constant(std::numbers::log2e_v<float>));
   Value heldHead = holdsKeys() ? kvHead : head;
   for (Operand &operand : held) {
     if (!operand.view)

@@ -11,6 +11,9 @@
 
 namespace hocket {
 
+/// Whether numbers of this type have 8 bits.
+inline bool isSmall(mlir::Type element) { return bitsOf(element) == 8; }
+
 /// Types of what a loop multiplies: of Q, K and V in memory, of the operands that K and V become, and of the weights.
 /// Where `k` and `v` are narrower than Q they are widened to Q's type on the way; what lies beside them lies as they do.
 /// Products of integers are summed in i32.

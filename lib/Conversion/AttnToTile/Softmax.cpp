@@ -37,8 +37,6 @@ Type HeadElements::weights() const {
   return isFnuz ? Type(Float8E4M3FNUZType::get(v.getContext())) : Type(Float8E4M3FNType::get(v.getContext()));
 }
 
-static bool isSmall(Type element) { return bitsOf(element) == 8; }
-
 float Softmax::threshold() const {
   Type element = options.weights.getElementType();
   if (isSmall(element))
