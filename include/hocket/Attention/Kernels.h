@@ -133,7 +133,8 @@ struct KernelChoice {
   std::vector<Candidate> candidates;
   const KernelEntry *kernel = nullptr; ///< null: none takes the problem
 
-  /// A table for people, one line a kernel.
+  /// A table for people, one line a kernel, first those that take the problem; those for other types, chips or numbers
+  /// of slices are only counted.
   std::string explain(const ForwardProblem &problem) const;
 };
 

@@ -229,9 +229,11 @@ TEST(Kernels, ExplanationsNameTheRuleOfEveryKernel) {
   Result<KernelChoice> choice = registry.choose(problem, "gfx950");
   ASSERT_TRUE(choice.ok());
   std::string text = choice->explain(problem);
-  EXPECT_THAT(text, HasSubstr("fast                         takes it, but does not pay: seq_kv >= "
-                              "512 does not hold"));
-  EXPECT_THAT(text, HasSubstr("* slow                         chosen: of those that pay"));
+  EXPECT_THAT(text, HasSubstr("    fast  takes it, but does not pay: seq_kv >= 512 does not hold\n"));
+  EXPECT_THAT(text, HasSubstr("  * slow  chosen: of those that pay"));
+  choice = registry.choose(problem, "gfx942");
+  ASSERT_TRUE(choice.ok());
+  EXPECT_THAT(choice->explain(problem), HasSubstr("    (and 2 for other types, another chip, or another number of slices)\n"));
 }
 
 TEST(Kernels, ARefusalIsOneLineWithProblemRuleAndNearestProblem) {
