@@ -34,11 +34,11 @@ static Result<TileSizes> sizesOf(const ForwardProblem &problem, const attention:
   TileShapeConstraints constraints;
   if (entry.tuning.waves != 0)
     constraints.waves = entry.tuning.waves;
-  Result<std::optional<int64_t>> keys = tileKeysOf(entry, {problem.headDim, problem.headDimV}, architecture);
+  Result<std::optional<int64_t>> keys = tileKeysOf(entry, {problem.headDim, problem.valueHeadDim()}, architecture);
   if (!keys.ok())
     return keys.error();
   constraints.kvTile = *keys;
-  HeadWidths head{inBlocks(problem.headDim), inBlocks(problem.headDimV), bytesOf(problem.dtype.k), bytesOf(problem.dtype.q)};
+  HeadWidths head{inBlocks(problem.headDim), inBlocks(problem.valueHeadDim()), bytesOf(problem.dtype.k), bytesOf(problem.dtype.q)};
   TileShape shape = chooseTileShape(**arch, head, constraints);
   return TileSizes{shape.waves * kWaveRows, shape.kvTile};
 }
