@@ -123,6 +123,10 @@ private:
       repairable = false;
       fail("descale-rows", std::to_string(problem.descaleBlocks.rows), "0, since its rows are heads");
     }
+    if (problem.mxScales) {
+      repairable = false;
+      fail("mx-scales", "there", "none, since its rows are heads");
+    }
     if (entry.tuning.splitWaves && problem.semantics().lists.vectorPages) {
       repairable = false;
       fail("page-layout", "vectorised", "nhd or hnd, since each of its waves reads a part of a tile");

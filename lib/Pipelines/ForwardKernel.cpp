@@ -55,6 +55,8 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
     text += " descale_keys(" + std::to_string(semantics.descaleBlocks.keys) + ")";
   if (semantics.descaleBlocks.channels)
     text += " descale_channels";
+  if (semantics.mxScales)
+    text += " mx_scales";
   if (semantics.sink)
     text += " sink";
   for (const attention::SequenceList &list : attention::sequenceLists())

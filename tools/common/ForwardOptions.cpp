@@ -365,9 +365,9 @@ static Result<attention::HeadTypes> readTypes(const Options &options) {
     if (!options.has(option))
       continue;
     const std::string text = options.string(option);
-    std::optional<ElementType> type = parseElementType(text);
-    if (!type)
-      return invalidInput("dtype '" + text + "' is not known; use bf16, fp16, f8e4m3, f8e5m2 or i8");
+    Result<ElementType> type = attention::parseHeadType(text);
+    if (!type.ok())
+      return type.error();
     (*types).*tensor = *type;
   }
   if (options.has(OPT_dtype_q) && !options.has(OPT_dtype_o))
@@ -389,6 +389,7 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
   problem.dtype = *dtype;
   problem.descale = options.has(OPT_descale);
   problem.descaleBlocks.channels = options.has(OPT_descale_channels);
+  problem.mxScales = options.has(OPT_mx_scales);
   Result<Layout> layout = parseLayout(options.string(OPT_layout, "bshd"));
   if (!layout.ok())
     return layout.error();
