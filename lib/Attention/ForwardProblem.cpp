@@ -53,8 +53,6 @@ std::string ForwardSemantics::kernelSuffix() const {
   text += "_" + optionName(dtype) + "_" + std::string(visibility.name());
   if (descale)
     text += "_descale" + describeBlocks(descaleBlocks, "_");
-  if (mxScales)
-    text += "_mx";
   if (sink)
     text += "_sink";
   for (const SequenceList &list : sequenceLists())
@@ -145,15 +143,16 @@ static void addDescales(const ForwardProblem &problem, std::vector<TensorSpec> &
   add("v_descale", problem.kvHeads, blocks.channels ? problem.headDimV : 0);
 }
 
-/// Rows of scales, one for each block of the depth of a head; where rows are packed there is no batch.
+/// Words of scales of each row; where rows are packed there is no batch.
 static void addBlockScales(const ForwardProblem &problem, std::vector<TensorSpec> &list) {
-  const int64_t blocks = problem.headDim / kMxBlock;
+  constexpr int64_t perWord = kMxBlock * 4;
+  const int64_t words = (problem.headDim + perWord - 1) / perWord;
   auto add = [&](const std::string &name, int64_t heads, bool isPacked, int64_t rows) {
-    int64_t ofHead = saturatingMultiply(blocks, rows);
-    TensorSpec scales{name, TensorRole::Input, ElementType::E8M0, rows,
+    int64_t ofHead = saturatingMultiply(words, rows);
+    TensorSpec scales{name, TensorRole::Input, ElementType::I32, words,
                       {{"batch", name + "_stride_b", problem.batch, saturatingMultiply(heads, ofHead)},
                        {"head", name + "_stride_h", heads, ofHead},
-                       {"block", name + "_stride_block", blocks, rows}}, true, /*strided=*/false};
+                       {"sequence", name + "_stride_s", rows, words}}, true, /*strided=*/false};
     if (isPacked)
       scales.dimensions.erase(scales.dimensions.begin());
     list.push_back(std::move(scales));
@@ -169,19 +168,19 @@ static Status checkBlockScales(const ForwardProblem &problem) {
     return Status::success();
   for (auto [tensor, type] : {std::pair("q", problem.dtype.q), {"k", problem.dtype.k}})
     if (infoOf(type).bits > 8 || !infoOf(type).isFloat())
-      return unsupported("mx-scales multiply floats of 8 and 4 bits, and dtype of " + std::string(tensor) + " is " +
-                         std::string(optionName(type)) + "; use f8e4m3 or f4e2m1_v_f8e4m3");
+      return unsupported("mx scales multiply floats of 8 and 4 bits, and dtype of " + std::string(tensor) + " is " +
+                         std::string(optionName(type)) + "; use f8e4m3 or f4e2m1_v_f8e4m3, or leave mx out");
   if (problem.headDim % unit != 0)
-    return unsupported("head-dim is " + std::to_string(problem.headDim) + " with mx-scales, which are of multiples of " +
+    return unsupported("head-dim is " + std::to_string(problem.headDim) + " with mx scales, which are of multiples of " +
                        std::to_string(unit) + "; pad heads of Q and K with zeros");
   if (problem.lists.inPages())
-    return unsupported("mx-scales are of keys that follow one another, and there are pages; give keys packed or dense, or use "
+    return unsupported("mx scales are of keys that follow one another, and there are pages; give keys packed or dense, or use "
                        "descales (descale)");
   if (problem.update.appends || problem.update.turns())
-    return unsupported("mx-scales are those of all keys, and new ones are appended or turned; quantise keys before, and leave "
+    return unsupported("mx scales are those of all keys, and new ones are appended or turned; quantise keys before, and leave "
                        "append and rotary out");
   if (problem.work.any())
-    return unsupported("a list of work has rows of several heads, and mx-scales are of one; leave one of them out");
+    return unsupported("a list of work has rows of several heads, and mx scales are of one; leave one of them out");
   return Status::success();
 }
 
@@ -415,8 +414,6 @@ std::string ForwardProblem::describe() const {
       text += " " + std::string(flag.name);
   if (descale)
     text += " descale" + describeBlocks(descaleBlocks, "-");
-  if (mxScales)
-    text += " mx-scales";
   if (sink)
     text += " sink";
   if (dropout)

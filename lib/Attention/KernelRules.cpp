@@ -89,6 +89,7 @@ private:
     auto name = [](const HeadTypes &types) { return optionName(types); };
     if (entry.role != KernelRole::Combine)
       return checkOption("dtype", problem.dtype, entry.dtypes, name);
+    problem.mxScales = false;
     HeadTypes written = problem.dtype.o;
     checkOption("dtype", written, entry.dtypes, name);
     if (written != HeadTypes(problem.dtype.o))
@@ -125,7 +126,7 @@ private:
     }
     if (problem.mxScales) {
       repairable = false;
-      fail("mx-scales", "there", "none, since its rows are heads");
+      fail("mx", "there", "none, since its rows are heads");
     }
     if (entry.tuning.splitWaves && problem.semantics().lists.vectorPages) {
       repairable = false;

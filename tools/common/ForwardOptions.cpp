@@ -389,7 +389,6 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
   problem.dtype = *dtype;
   problem.descale = options.has(OPT_descale);
   problem.descaleBlocks.channels = options.has(OPT_descale_channels);
-  problem.mxScales = options.has(OPT_mx_scales);
   Result<Layout> layout = parseLayout(options.string(OPT_layout, "bshd"));
   if (!layout.ok())
     return layout.error();

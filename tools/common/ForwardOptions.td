@@ -25,7 +25,6 @@ defm dtype_o : Value<"dtype-o", "T", "Element type of O: bf16 or fp16 (default: 
 def descale : Switch<"descale", "Multiply Q, K and V by numbers of their own, for each sequence and KV head">;
 defm descale_rows : Value<"descale-rows", "N", "--descale has a number for each N rows of a head of Q, a multiple of 32 (default: 0, one a KV head)">;
 defm descale_keys : Value<"descale-keys", "N", "--descale has a number for each N keys, a multiple of 32 (default: 0, one a KV head)">;
-def mx_scales : Switch<"mx-scales", "Multiply each 32 elements of a row of Q and K by a power of two: q_scale and k_scale, of E8M0">;
 def descale_channels : Switch<"descale-channels", "--descale has a number for each element of a head of V">;
 defm mask : Value<"mask", "NAME", "Which keys a query sees: none (all of them, the default), causal, causal-top-left, or another that a kernel takes">;
 def causal : Switch<"causal", "The same as --mask causal: query i sees key j when j <= i + seq-kv - seq-q">;

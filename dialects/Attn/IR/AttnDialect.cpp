@@ -275,23 +275,23 @@ static LogicalResult verifyDescales(ForwardOp op) {
 /// Scales of blocks multiply operands of the scaled matrix instruction, whole ones, of rows of one head that lie side by side.
 static LogicalResult verifyBlockScales(ForwardOp op) {
   constexpr int64_t unit = 64;
-  if (!op.getMxScales())
+  if (!op.getMx())
     return success();
   for (StringRef tensor : {"q", "k"})
     if (Type type = op.getTensorType(tensor); !isa<FloatType>(type) || type.getIntOrFloatBitWidth() > 8)
-      return op.emitOpError() << "has mx_scales, which multiply floats of 8 and 4 bits, and '" << tensor << "' of " << type
-                              << "; use f8E4M3FN or f4E2M1FN, or leave mx_scales out";
+      return op.emitOpError() << "has mx, which multiply floats of 8 and 4 bits, and '" << tensor << "' of " << type
+                              << "; use f8E4M3FN or f4E2M1FN, or leave mx out";
   if (static_cast<int64_t>(op.getHeadDim()) % unit != 0)
-    return op.emitOpError() << "has mx_scales and head_dim(" << static_cast<int64_t>(op.getHeadDim()) << "), expected a multiple of "
+    return op.emitOpError() << "has mx and head_dim(" << static_cast<int64_t>(op.getHeadDim()) << "), expected a multiple of "
                             << unit << "; pad heads of Q and K with zeros";
   for (auto [isThere, name, reason] :
        {std::tuple(op.getGroupRows(), "group_rows", "has rows of several"), {op.getWorkList(), "work_list", "has rows of several"}})
     if (isThere)
-      return op.emitOpError() << "has mx_scales, of rows of one head, and " << name << ", which " << reason
+      return op.emitOpError() << "has mx, of rows of one head, and " << name << ", which " << reason
                               << "; leave one of them out";
   for (auto [isThere, name] : {std::pair(op.getPageSize().has_value(), "pages"), {op.getAppendedKeys(), "appended_keys"}})
     if (isThere)
-      return op.emitOpError() << "has mx_scales, of keys that follow one another, and " << name << "; leave one of them out";
+      return op.emitOpError() << "has mx, of keys that follow one another, and " << name << "; leave one of them out";
   return success();
 }
 

@@ -114,8 +114,9 @@ struct ForwardSemantics {
   /// What a number of Q, K and V counts is said by "q_descale", "k_descale" and "v_descale" (f32 [batch, kvHeads]).
   bool descale = false;
   DescaleBlocks descaleBlocks;
-  /// Each 32 elements of a row of Q and K count a power of two: "q_scale" (E8M0 [batch, heads, headDim / 32, seqQ]) and
-  /// "k_scale" [batch, kvHeads, headDim / 32, seqKv]; packed [heads, headDim / 32, totalQ] and [kvHeads, ..., totalKv].
+  /// Each 32 elements of a row of Q and K count a power of two: "q_scale" (i32 [batch, heads, seqQ, ceil(headDim / 128)], words
+  /// of four bytes of E8M0, the first the lowest) and "k_scale" [batch, kvHeads, seqKv, ...]; packed [heads, totalQ, ...] and
+  /// [kvHeads, totalKv, ...].
   bool mxScales = false;
   /// A number for each head ("sink", f32 [heads]) is one more score of each of its rows, without a value.
   bool sink = false;

@@ -5,60 +5,69 @@ using namespace mlir;
 using namespace hocket;
 using tile::FragLayout;
 
-/// Elements that share a scale, and the dimensions of scales along which blocks and rows of Q and K lie.
-static constexpr int64_t kScaledElements = 32, kAlongBlocks = 2, kAlongRows = 3;
+/// Elements that share a scale, scales of a word, and the dimension of scales along which rows lie.
+static constexpr int64_t kScaledElements = 32, kScalesOfWord = 4, kAlongRows = 2;
 
 int64_t BlockScales::blocks() const { return static_cast<int64_t>(op.getHeadDim()) / kScaledElements; }
 
-/// A tensor of `rows` rows of each of so many `heads`; packed rows have no batch.
-static void addScales(KernelFrame &frame, StringRef name, StringRef heads, StringRef rows, bool isPacked) {
+/// A tensor of `rows` rows of `words` words of each of so many `heads`; packed rows have no batch.
+static void addScales(KernelFrame &frame, StringRef name, StringRef heads, StringRef rows, int64_t words, bool isPacked) {
   constexpr int64_t dynamic = ShapedType::kDynamic;
   MLIRContext *context = frame.context();
   auto kept = [&](const Twine &text) { return StringAttr::get(context, text).getValue(); };
-  StringRef blocks = kept("head_dim / " + Twine(kScaledElements));
-  StringRef ofHead = kept(blocks + " * " + rows), ofSequence = isPacked ? "0" : kept(heads + " * " + blocks + " * " + rows);
-  frame.addTensor(tile::ViewType::get(context, SmallVector<int64_t>(4, dynamic), Float8E8M0FNUType::get(context)),
-                  {name, {ofSequence, ofHead, rows}, {"batch", heads, blocks, rows}});
+  StringRef ofHead = kept(rows + " * " + Twine(words)), ofSequence = isPacked ? "0" : kept(heads + " * " + ofHead);
+  frame.addTensor(tile::ViewType::get(context, {dynamic, dynamic, dynamic, words}, IntegerType::get(context, 32)),
+                  {name, {ofSequence, ofHead, kept(Twine(words))}, {"batch", heads, rows}});
 }
 
 void BlockScales::addTensors(KernelFrame &frame) const {
-  if (!op.getMxScales())
+  if (!op.getMx())
     return;
-  addScales(frame, "q_scale", "heads", op.getPackedQueries() ? "total_q" : "seq_q", op.getPackedQueries());
-  addScales(frame, "k_scale", "kv_heads", op.getPackedKeys() ? "total_kv" : "seq_kv", op.getPackedKeys());
+  const auto words = static_cast<int64_t>(llvm::divideCeil(blocks(), kScalesOfWord));
+  addScales(frame, "q_scale", "heads", op.getPackedQueries() ? "total_q" : "seq_q", words, op.getPackedQueries());
+  addScales(frame, "k_scale", "kv_heads", op.getPackedKeys() ? "total_kv" : "seq_kv", words, op.getPackedKeys());
 }
 
 void BlockScales::bindArguments(const KernelFrame &frame) { q = frame.argument("q_scale"), k = frame.argument("k_scale"); }
 
 void BlockScales::enter() {
-  if (!op.getMxScales())
+  if (!op.getMx())
     return;
   q = sequences.ofQueries(loop.builder, q, kAlongRows);
   k = sequences.ofKeys(loop.builder, k, kAlongRows);
 }
 
-Type BlockScales::fragment(int64_t rows, int64_t columns, FragLayout layout) const {
-  MLIRContext *context = loop.builder.getContext();
-  return loop.builder.frag(rows, columns, Float8E8M0FNUType::get(context), layout);
+SmallVector<Value> BlockScales::load(Value view, int64_t rows, Value batch, Value head, Value row) const {
+  Type type = tile::RowsType::get(loop.builder.getContext(), rows, loop.builder.getI32Type(), {FragLayout::Acc});
+  SmallVector<Value> words;
+  for (int64_t word = 0, end = cast<tile::ViewType>(view.getType()).getShape().back(); word != end; ++word) {
+    Value place[] = {batch, head, row, loop.builder.constant(word)};
+    words.push_back(tile::LoadOp::create(loop.builder, type, view, ValueRange(place), loop.builder.getI64IntegerAttr(kAlongRows)));
+  }
+  return words;
 }
 
-Value BlockScales::load(Type type, Value view, Value batch, Value head, Value row) const {
-  Value place[] = {batch, head, loop.builder.constant(int64_t(0)), row};
-  return tile::LoadOp::create(loop.builder, type, view, ValueRange(place),
-                              loop.builder.getI64IntegerAttr(kAlongBlocks));
+Value BlockScales::scalesOf(ValueRange words, int64_t rows, int64_t columns, FragLayout layout) const {
+  Type type = loop.builder.frag(rows, columns, Float8E8M0FNUType::get(loop.builder.getContext()), layout);
+  return tile::BlockScalesOp::create(loop.builder, type, words);
 }
 
 void BlockScales::find(const WorkPartition &work, Value kvHead) {
-  if (!op.getMxScales())
+  if (!op.getMx())
     return;
   batch = work.batch, head = kvHead;
-  q = load(fragment(blocks(), kWaveRows, FragLayout::RhsScale), q, batch, work.head, work.row);
+  q = scalesOf(load(q, kWaveRows, batch, work.head, work.row), blocks(), kWaveRows, FragLayout::RhsScale);
 }
 
-SmallVector<Value> BlockScales::steps(function_ref<Value()> firstKey) const {
-  if (!op.getMxScales())
+SmallVector<Value> BlockScales::loadStep(function_ref<Value()> firstKey) const {
+  if (!op.getMx())
     return {};
-  Type type = fragment(loop.waveKeys(), blocks(), FragLayout::LhsScale);
-  ValueRange ofKeys = loop.builder.step("load_scales", [&]() -> SmallVector<Value> { return {load(type, k, batch, head, firstKey())}; });
-  return {ofKeys.front(), q};
+  ValueRange words = loop.builder.step("load_scales", [&] { return load(k, loop.waveKeys(), batch, head, firstKey()); });
+  return llvm::to_vector(words);
+}
+
+SmallVector<Value> BlockScales::ofProduct(ValueRange loaded) const {
+  if (!op.getMx())
+    return {};
+  return {scalesOf(loaded, loop.waveKeys(), blocks(), FragLayout::LhsScale), q};
 }

@@ -1,10 +1,9 @@
-// Scales of blocks of Q and K (`mx_scales`): a power of two for each 32 elements of a row, which the matrix instruction
+// Scales of blocks of Q and K (`mx`): a power of two for each 32 elements of a row, which the matrix instruction
 // multiplies by.
 //
-// In memory a head has a row of scales for each block of 32, so that lanes, which have rows of Q or keys, load neighbours:
-// "q_scale" is (batch, heads, head_dim / 32, seq_q), "k_scale" (batch, kv_heads, head_dim / 32, seq_kv). Those of Q are
-// loaded once, those of a tile's keys to registers while the tile before is worked on. Beyond the last key they may be any:
-// its numbers are zero and its score is hidden.
+// In memory a row has words of four scales, "q_scale" is (batch, heads, seq_q, words), "k_scale" (batch, kv_heads, seq_kv,
+// words): lanes, which have rows of Q or keys, load neighbours, and four scales at once. Those of Q are loaded once, those of
+// a tile's keys to registers while the tile before is worked on.
 #pragma once
 
 #include "KernelFrame.h"
@@ -25,19 +24,20 @@ public:
   void enter();
   /// Loads those of the wave's rows of Q.
   void find(const WorkPartition &work, mlir::Value kvHead);
-  /// In a step, loads those of a tile's keys from `firstKey` on. Returns what `tile.mma` multiplies keys and queries by;
-  /// nothing where there are none.
-  llvm::SmallVector<mlir::Value> steps(llvm::function_ref<mlir::Value()> firstKey) const;
+  /// A step that loads those of a tile's keys from `firstKey` on; nothing where there are none.
+  llvm::SmallVector<mlir::Value> loadStep(llvm::function_ref<mlir::Value()> firstKey) const;
+  /// Of what that loaded, what `tile.mma` multiplies keys and queries by.
+  llvm::SmallVector<mlir::Value> ofProduct(mlir::ValueRange loaded) const;
 
 private:
-  mlir::Value load(mlir::Type type, mlir::Value view, mlir::Value batch, mlir::Value head, mlir::Value row) const;
-  mlir::Type fragment(int64_t rows, int64_t columns, tile::FragLayout layout) const;
+  llvm::SmallVector<mlir::Value> load(mlir::Value view, int64_t rows, mlir::Value batch, mlir::Value head, mlir::Value row) const;
+  mlir::Value scalesOf(mlir::ValueRange words, int64_t rows, int64_t columns, tile::FragLayout layout) const;
   int64_t blocks() const;
 
   mutable attn::ForwardOp op;
   const LoopContext &loop;
   const SequenceViews &sequences;
-  mlir::Value q, k;        ///< the tensors; `q`, then the wave's
+  mlir::Value q, k;        ///< the tensors; `q`, then the wave's scales
   mlir::Value batch, head; ///< of K
 };
 

@@ -209,8 +209,10 @@ SmallVector<Value> ForwardLoop::iterate(Value t, Value sum, ValueRange state, Va
   Value keyTile = step("read_k", [&] { return source->readKeys(t); });
   scores.loadStep(tiles, t);
   Value start = scores.startStep(tiles, t);
-  SmallVector<Value> blocks = blockScales.steps([&] { return scores.firstKey(tiles, t); });
-  Value raw = step("qk", [&] { return tile::MmaOp::create(builder, start.getType(), keyTile, query, start, blocks); });
+  SmallVector<Value> words = blockScales.loadStep([&] { return scores.firstKey(tiles, t); });
+  Value raw = step("qk", [&] {
+    return tile::MmaOp::create(builder, start.getType(), keyTile, query, start, blockScales.ofProduct(words));
+  });
   SmallVector<Value> factors;
   if (descales.areOfKeys())
     factors = llvm::to_vector_of<Value>(builder.step("scale", [&] { return descales.ofTile(scores.firstKey(tiles, t)); }));

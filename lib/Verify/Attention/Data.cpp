@@ -223,10 +223,14 @@ static double capturedNumber(ElementType type, const Generator &generator, uint6
   return a;
 }
 
-/// A scale of a block: of either side of 1.
-static double blockScale(const Generator &generator, uint64_t place) {
+/// A word of four scales of blocks, of either side of 1.
+static int32_t blockScales(const Generator &generator, uint64_t place) {
   constexpr uint64_t powers = 5;
-  return std::ldexp(1.0, static_cast<int>(generator.bits(place) % powers) - static_cast<int>(powers / 2));
+  const auto one = static_cast<uint32_t>(infoOf(ElementType::E8M0).bias);
+  uint32_t word = 0;
+  for (uint64_t byte = 0; byte != sizeof(word); ++byte)
+    word |= (one - powers / 2 + static_cast<uint32_t>(generator.bits(sizeof(word) * place + byte) % powers)) << (8 * byte);
+  return static_cast<int32_t>(word);
 }
 
 /// What a number counts: positive, of either side of 1.
@@ -304,9 +308,9 @@ ForwardInputs attention::generateCaptured(const ForwardProblem &problem, uint64_
         addNumber(tensor.type, descale(generator, static_cast<uint64_t>(i)) / units, numbers, bytes);
       continue;
     }
-    if (problem.mxScales && tensor.type == ElementType::E8M0) {
+    if (problem.mxScales && (tensor.name == "q_scale" || tensor.name == "k_scale")) {
       for (int64_t i = 0; i != tensor.elements(); ++i)
-        addNumber(tensor.type, blockScale(generator, static_cast<uint64_t>(i)), numbers, bytes);
+        addNumber(tensor.type, blockScales(generator, static_cast<uint64_t>(i)), numbers, bytes);
       continue;
     }
     for (int64_t i = 0; i != tensor.elements(); ++i)

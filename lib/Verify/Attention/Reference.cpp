@@ -60,10 +60,10 @@ public:
 
 private:
   void loadQueries(const RowBlock &block);
-  /// The scales of a head's blocks: a row of them for each block, of which the sequence's begin with number `first`.
+  /// The scales of a head's blocks, words of each row from the sequence's first on.
   struct BlockScales {
     std::span<const double> numbers; ///< none: 1
-    int64_t first = 0, rows = 0;
+    int64_t words = 0;
     /// Multiplies row `row` of the sequence.
     void multiply(int64_t row, std::span<double> elements) const;
   };
@@ -124,20 +124,24 @@ void BlockWorker::loadQueries(const RowBlock &block) {
 BlockWorker::BlockScales BlockWorker::blockScales(const char *name, const char *starts, int64_t heads, int64_t number) const {
   if (!problem.mxScales)
     return {};
-  const int64_t rows = problem.tensor(name).rowElements, blocks = dim / kMxBlock;
+  const manifest::TensorSpec tensor = problem.tensor(name);
+  const int64_t words = tensor.rowElements, rows = tensor.dimensions.back().extent;
   auto packed = inputs.captured.find(starts);
   const bool isPacked = packed != inputs.captured.end();
   const int64_t first = isPacked ? static_cast<int64_t>(packed->second[static_cast<size_t>(head.batch)]) : 0;
-  const int64_t place = isPacked ? number : head.batch * heads + number;
-  const std::span<const double> all(inputs.captured.at(name));
-  return {all.subspan(static_cast<size_t>(place * blocks * rows), static_cast<size_t>(blocks * rows)), first, rows};
+  const int64_t place = (isPacked ? number : head.batch * heads + number) * rows + first;
+  return {std::span<const double>(inputs.captured.at(name)).subspan(static_cast<size_t>(place * words)), words};
 }
 
 void BlockWorker::BlockScales::multiply(int64_t row, std::span<double> elements) const {
+  constexpr size_t ofWord = 4;
   if (numbers.empty())
     return;
-  for (size_t d = 0; d != elements.size(); ++d)
-    elements[d] *= numbers[d / kMxBlock * static_cast<size_t>(rows) + static_cast<size_t>(first + row)];
+  for (size_t d = 0; d != elements.size(); ++d) {
+    const size_t block = d / kMxBlock;
+    const auto word = static_cast<uint32_t>(static_cast<int32_t>(numbers[static_cast<size_t>(row * words) + block / ofWord]));
+    elements[d] *= decode(ElementType::E8M0, word >> (8 * (block % ofWord)) & 0xff);
+  }
 }
 
 /// K transposed to [dim][key], V as [key][dim]; keys past the end are zero.
