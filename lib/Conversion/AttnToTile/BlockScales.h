@@ -30,15 +30,15 @@ public:
   llvm::SmallVector<mlir::Value> ofProduct(mlir::ValueRange loaded) const;
 
 private:
-  llvm::SmallVector<mlir::Value> load(mlir::Value view, int64_t rows, mlir::Value batch, mlir::Value head, mlir::Value row) const;
+  mlir::Value ofHead(mlir::Value view, mlir::Value batch, mlir::Value head) const;
+  llvm::SmallVector<mlir::Value> load(mlir::Value view, int64_t rows, mlir::Value row) const;
   mlir::Value scalesOf(mlir::ValueRange words, int64_t rows, int64_t columns, tile::FragLayout layout) const;
   int64_t blocks() const;
 
   mutable attn::ForwardOp op;
   const LoopContext &loop;
   const SequenceViews &sequences;
-  mlir::Value q, k;        ///< the tensors; `q`, then the wave's scales
-  mlir::Value batch, head; ///< of K
+  mlir::Value q, k; ///< the tensors; then the wave's scales, and those of the head of K
 };
 
 } // namespace hocket

@@ -2,12 +2,13 @@
 // RUN: hocket-opt %s --convert-attn-to-tile=schedule=mine -split-input-file -verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @eight(
-// CHECK-SAME: %q_scale: !tile.view<?x?x?x1xi32> {tile.bind = "q_scale", tile.sizes = ["batch", "heads", "seq_q"], tile.strides = ["heads * seq_q * 1", "seq_q * 1", "1"]}
-// CHECK-SAME: %k_scale: !tile.view<?x?x?x1xi32> {tile.bind = "k_scale", tile.sizes = ["batch", "kv_heads", "seq_kv"], tile.strides = ["kv_heads * seq_kv * 1", "seq_kv * 1", "1"]}
-// CHECK: %[[OFQ:.*]] = tile.load %q_scale[%batch, %head, %{{.*}}, %{{.*}}] along(2) : <?x?x?x1xi32> -> !tile.rows<32xi32>
+// CHECK-SAME: %q_scale: !tile.view<?x?x?xi32> {tile.bind = "q_scale", tile.sizes = ["batch", "heads", "seq_q"], tile.strides = ["heads * seq_q", "seq_q"]}
+// CHECK-SAME: %k_scale: !tile.view<?x?x?xi32> {tile.bind = "k_scale", tile.sizes = ["batch", "kv_heads", "seq_kv"], tile.strides = ["kv_heads * seq_kv", "seq_kv"]}
+// CHECK: %[[HEAD:.*]] = tile.select %q_scale[%batch, %head]
+// CHECK: %[[OFQ:.*]] = tile.load %[[HEAD]][%{{.*}}] : <?xi32> -> !tile.rows<32xi32>
 // CHECK: %[[Q:.*]] = tile.block_scales %[[OFQ]] : !tile.rows<32xi32> -> !tile.frag<4x32xf8E8M0FNU, rhs_scale>
 // CHECK: %[[WORDS:.*]] = tile.step @load_scales -> !tile.rows<128xi32>
-// CHECK: tile.load %k_scale[%batch, %kv_head, %{{.*}}, %{{.*}}] along(2)
+// CHECK: tile.load %{{.*}}[%{{.*}}] : <?xi32> -> !tile.rows<128xi32>
 // CHECK: tile.step @qk
 // CHECK: %[[K:.*]] = tile.block_scales %[[WORDS]] : !tile.rows<128xi32> -> !tile.frag<128x4xf8E8M0FNU, lhs_scale>
 // CHECK: tile.mma {{.*}} scales(%[[K]], %[[Q]])
