@@ -164,9 +164,13 @@ static void addBlockScales(const ForwardProblem &problem, std::vector<TensorSpec
 
 static Status checkBlockScales(const ForwardProblem &problem) {
   constexpr int64_t unit = 64;
+  const auto tensors = {std::pair("q", problem.dtype.q), {"k", problem.dtype.k}};
+  for (auto [tensor, type] : tensors)
+    if (type == ElementType::F4E2M1 && !problem.mxScales)
+      return unsupported("dtype of " + std::string(tensor) + " is f4e2m1, whose numbers have scales of blocks; give these, too (mx)");
   if (!problem.mxScales)
     return Status::success();
-  for (auto [tensor, type] : {std::pair("q", problem.dtype.q), {"k", problem.dtype.k}})
+  for (auto [tensor, type] : tensors)
     if (infoOf(type).bits > 8 || !infoOf(type).isFloat())
       return unsupported("mx scales multiply floats of 8 and 4 bits, and dtype of " + std::string(tensor) + " is " +
                          std::string(optionName(type)) + "; use f8e4m3 or f4e2m1_v_f8e4m3, or leave mx out");

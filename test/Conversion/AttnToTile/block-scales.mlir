@@ -6,11 +6,11 @@
 // CHECK-SAME: %k_scale: !tile.view<?x?x?xi32> {tile.bind = "k_scale", tile.sizes = ["batch", "kv_heads", "seq_kv"], tile.strides = ["kv_heads * seq_kv", "seq_kv"]}
 // CHECK: %[[HEAD:.*]] = tile.select %q_scale[%batch, %head]
 // CHECK: %[[OFQ:.*]] = tile.load %[[HEAD]][%{{.*}}] : <?xi32> -> !tile.rows<32xi32>
-// CHECK: %[[Q:.*]] = tile.block_scales %[[OFQ]] : !tile.rows<32xi32> -> !tile.frag<4x32xf8E8M0FNU, rhs_scale>
+// CHECK: %[[Q:.*]] = tile.block_scales %[[OFQ]] : !tile.rows<32xi32> -> <4x32xf8E8M0FNU, rhs_scale>
 // CHECK: %[[WORDS:.*]] = tile.step @load_scales -> !tile.rows<128xi32>
 // CHECK: tile.load %{{.*}}[%{{.*}}] : <?xi32> -> !tile.rows<128xi32>
 // CHECK: tile.step @qk
-// CHECK: %[[K:.*]] = tile.block_scales %[[WORDS]] : !tile.rows<128xi32> -> !tile.frag<128x4xf8E8M0FNU, lhs_scale>
+// CHECK: %[[K:.*]] = tile.block_scales %[[WORDS]] : !tile.rows<128xi32> -> <128x4xf8E8M0FNU, lhs_scale>
 // CHECK: tile.mma {{.*}} scales(%[[K]], %[[Q]])
 attn.forward @eight element_type(q = f8E4M3FN, k = f8E4M3FN, v = f8E5M2, o = bf16) head_dim(128) mx
 
@@ -24,9 +24,9 @@ attn.forward @eight element_type(q = f8E4M3FN, k = f8E4M3FN, v = f8E5M2, o = bf1
 // CHECK: %[[OFQ:.*]] = tile.slice_rows %q_scale {{.*}} along(2)
 // CHECK: tile.ring {{.*}}xi8> -> <[[KEYS:.*]]x128xi8>
 // CHECK: tile.load %q_slice{{.*}} : <?x?x?x128xi8> -> <128x32xi8, rhs>
-// CHECK: tile.relabel %{{.*}} : !tile.frag<128x32xi8, rhs> -> !tile.frag<256x32xf4E2M1FN, rhs>
+// CHECK: tile.relabel %{{.*}} : <128x32xi8, rhs> -> <256x32xf4E2M1FN, rhs>
 // CHECK: tile.read %{{.*}} : <[[KEYS]]x128xi8> -> <[[KEYS]]x256xf4E2M1FN, lhs>
-// CHECK: tile.block_scales %{{.*}}, %{{.*}} : {{.*}} -> !tile.frag<[[KEYS]]x8xf8E8M0FNU, lhs_scale>
+// CHECK: tile.block_scales %{{.*}}, %{{.*}} : {{.*}} -> <[[KEYS]]x8xf8E8M0FNU, lhs_scale>
 attn.forward @four element_type(q = f4E2M1FN, k = f4E2M1FN, v = f8E4M3FN, o = bf16) head_dim(256) mx packed_queries
 
 // -----

@@ -1,6 +1,6 @@
 // RUN: hocket-opt %s -verify-diagnostics -split-input-file
 
-// expected-error @below {{element type 'f64' of 'q' is not supported, use bf16, f16, f32, i8 or a float of 8 bits; bf16 is nearest}}
+// expected-error @below {{element type 'f64' of 'q' is not supported, use bf16, f16, f32, i8, f4E2M1FN or a float of 8 bits; bf16 is nearest}}
 attn.forward @f64 element_type(f64) head_dim(128)
 
 // -----
@@ -10,7 +10,7 @@ attn.forward @i8 element_type(i8) head_dim(128)
 
 // -----
 
-// expected-error @below {{element type 'i16' of 'k' is not supported, use bf16, f16, f32, i8 or a float of 8 bits}}
+// expected-error @below {{element type 'i16' of 'k' is not supported, use bf16, f16, f32, i8, f4E2M1FN or a float of 8 bits}}
 attn.forward @keys element_type(q = bf16, k = i16, v = bf16) head_dim(128)
 
 // -----

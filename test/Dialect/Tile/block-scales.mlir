@@ -7,9 +7,9 @@ tile.kernel @words(%s: !tile.view<?x2xi32>) target("gfx950") waves(1) {
   %one = arith.constant 1 : i32
   %first = tile.load %s[%zero, %zero] along(0) : <?x2xi32> -> !tile.rows<64xi32>
   %second = tile.load %s[%zero, %one] along(0) : <?x2xi32> -> !tile.rows<64xi32>
-  // CHECK: tile.block_scales %{{.*}}, %{{.*}} : !tile.rows<64xi32>, !tile.rows<64xi32> -> !tile.frag<64x8xf8E8M0FNU, lhs_scale>
+  // CHECK: tile.block_scales %{{.*}}, %{{.*}} : !tile.rows<64xi32>, !tile.rows<64xi32> -> <64x8xf8E8M0FNU, lhs_scale>
   %keys = tile.block_scales %first, %second : !tile.rows<64xi32>, !tile.rows<64xi32> -> !tile.frag<64x8xf8E8M0FNU, lhs_scale>
-  // CHECK: tile.block_scales %{{.*}} : !tile.rows<64xi32> -> !tile.frag<2x64xf8E8M0FNU, rhs_scale>
+  // CHECK: tile.block_scales %{{.*}} : !tile.rows<64xi32> -> <2x64xf8E8M0FNU, rhs_scale>
   %begun = tile.block_scales %first : !tile.rows<64xi32> -> !tile.frag<2x64xf8E8M0FNU, rhs_scale>
 }
 
