@@ -16,6 +16,7 @@ static KernelVariant variantOfCombine(const ForwardProblem &problem) {
   variant.headDim = variant.headDimV = problem.valueHeadDim();
   for (const ForwardFlag &flag : forwardFlags())
     variant.*flag.value = problem.*flag.value;
+  variant.mxScales = false;
   return variant;
 }
 

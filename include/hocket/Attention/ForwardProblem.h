@@ -101,6 +101,9 @@ struct DescaleBlocks {
   bool operator==(const DescaleBlocks &) const = default;
 };
 
+/// Elements of a block of the mx formats.
+inline constexpr int64_t kMxBlock = 32;
+
 /// What is computed, whatever the sizes.
 struct ForwardSemantics {
   HeadTypes dtype; ///< of Q, K, V and O
@@ -111,6 +114,10 @@ struct ForwardSemantics {
   /// What a number of Q, K and V counts is said by "q_descale", "k_descale" and "v_descale" (f32 [batch, kvHeads]).
   bool descale = false;
   DescaleBlocks descaleBlocks;
+  /// Each 32 elements of a row of Q and K count a power of two: "q_scale" (i32 [batch, heads, seqQ, ceil(headDim / 128)], words
+  /// of four bytes of E8M0, the first the lowest) and "k_scale" [batch, kvHeads, seqKv, ...]; packed [heads, totalQ, ...] and
+  /// [kvHeads, totalKv, ...].
+  bool mxScales = false;
   /// A number for each head ("sink", f32 [heads]) is one more score of each of its rows, without a value.
   bool sink = false;
   /// Weights are dropped at random before they meet V; LSE is that of all weights (`Dropout`).

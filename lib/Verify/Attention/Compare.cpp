@@ -42,7 +42,7 @@ double toleranceOf(const ForwardProblem &problem, const ForwardReference &refere
   if (problem.dtype.q == ElementType::F32)
     return toleranceF32 + roundingF32 * std::sqrt(double(problem.headDim) / 2) * largestScore(reference);
   const ElementType weights = problem.dtype.q == ElementType::I8 ? problem.dtype.v : problem.dtype.q;
-  if (infoOf(weights).bits == 8)
+  if (infoOf(weights).bits <= 8)
     return toleranceF8;
   return weights == ElementType::BF16 ? toleranceBf16 : toleranceFp16;
 }
