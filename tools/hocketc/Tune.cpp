@@ -38,7 +38,7 @@ static Result<Sizes> readSizes(const std::vector<std::string> &texts) {
 }
 
 /// A hash of all that trials depend on.
-static std::string identityOf(std::string_view text, const TuneRequest &request) {
+static std::string identityOf(std::string_view text, const TuneRequest &request, std::string_view timeText) {
   const CompileOptions &compile = request.options.compile;
   llvm::SHA256 hash;
   auto add = [&](llvm::StringRef part) { hash.update(part), hash.update(llvm::StringRef("\0", 1)); };
@@ -48,6 +48,8 @@ static std::string identityOf(std::string_view text, const TuneRequest &request)
   add(compile.blockOrder.value_or(""));
   for (const std::string &size : request.sizes)
     add(size);
+  if (!timeText.empty())
+    add(timeText);
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
 }
 
@@ -180,7 +182,15 @@ Status hocketc::runTune(TuneRequest request, std::string_view text, std::string_
   Result<Sizes> sizes = readSizes(request.sizes);
   if (!sizes.ok())
     return sizes.error();
-  std::string identity = identityOf(text, request);
+  if (!request.timeFile.empty()) {
+    Result<std::string> parameters = runtime::readText(request.timeFile);
+    if (!parameters.ok())
+      return parameters.error();
+    if (Status status = checkTimeFile(*parameters, request.timeFile, request.options.compile.target); !status.ok())
+      return status;
+    sizes->timeFile = request.timeFile, sizes->timeText = *std::move(parameters);
+  }
+  std::string identity = identityOf(text, request, sizes->timeText);
   if (!request.journal.empty()) {
     Result<std::vector<Trial>> known = readJournal(request.journal, identity);
     if (!known.ok())
