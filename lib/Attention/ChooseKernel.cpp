@@ -101,7 +101,7 @@ Result<KernelChoice> KernelRegistry::choose(const ForwardProblem &problem, std::
 /// padded, not cut.
 static int64_t distance(const ForwardProblem &problem, const ForwardProblem &other) {
   auto between = [](int64_t from, int64_t to) { return to >= from ? to - from : 2 * (from - to); };
-  return between(problem.headDim, other.headDim) + between(problem.headDimV, other.headDimV);
+  return between(problem.headDim, other.headDim) + between(problem.valueHeadDim(), other.valueHeadDim());
 }
 
 /// Rules that a kernel breaks, those about what is computed before those about where elements lie.

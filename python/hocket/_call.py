@@ -247,6 +247,7 @@ class Modifications:
         self.texts, self.numbers, self.tensors = [], {}, []
         self.sink = self.blocks = None
         self.descales = []  # (the problem's name, tensor) of Q, K and V, or nothing
+        self.scales = []  # the same of the scales of blocks of Q and K
         self.descale_blocks = {}  # whose numbers they are, as the problem says it
 
     def add(self, name, **numbers):
@@ -262,7 +263,7 @@ class Modifications:
 
     def _all(self):
         own = [] if self.sink is None else [("sink", "sink", self.sink, ())]
-        return self.tensors + own + [(name, name, tensor, ()) for name, tensor in self.descales]
+        return self.tensors + own + [(name, name, tensor, ()) for name, tensor in self.descales + self.scales]
 
     def read(self, first, stream, differentiable):
         """The tensors' memory by their names, and their extents; refuses gradients but those of `differentiable`."""
@@ -369,7 +370,7 @@ class Call:
         captured, problem["extents"] = modifications.read(views["q"], self.stream, self.others)
         problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
         problem["blocks"], problem["gradients"] = modifications.blocks, list(self.others)
-        problem["descale"] = bool(modifications.descales)
+        problem["descale"], problem["mx_scales"] = bool(modifications.descales), bool(modifications.scales)
         problem.update(modifications.descale_blocks)
         self.problem, self._beside, self.captured = problem, {**captured, **lists, **updated}, modifications.given()
         self.sink = modifications.sink

@@ -166,6 +166,18 @@ def expanded(tensor, shape, wanted, ones=False):
     return numpy.ascontiguousarray(numpy.broadcast_to(whole, wanted))
 
 
+def scale_words(scale):
+    """Bytes of E8M0, [..., rows, heads, blocks], as int32 words of four, [..., heads, rows, words], contiguous."""
+    missing = -scale.shape[-1] % 4
+    if is_torch(scale):
+        torch = sys.modules["torch"]
+        moved = scale.view(torch.uint8).transpose(-3, -2)
+        return torch.nn.functional.pad(moved, (0, missing)).contiguous().view(torch.int32)
+    numpy = sys.modules["numpy"]
+    moved = numpy.swapaxes(numpy.asarray(scale), -3, -2)
+    return numpy.ascontiguousarray(numpy.pad(moved, [(0, 0)] * (moved.ndim - 1) + [(0, missing)])).view("int32")
+
+
 def in_parts(numbers, dtype, count):
     """torch's float32 `numbers` as `count` elements of 16 bits in a new last dimension, and as many others: the products of the
     two, element by element, sum up to the numbers, within float32's rounding."""
