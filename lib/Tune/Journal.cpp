@@ -52,7 +52,7 @@ static Status checkHead(const json::Object &head, const std::string &path,
     return invalidInput("'" + path + "' is not a journal of a search; name another file");
   if (head.getString("identity") != llvm::StringRef(identity))
     return invalidInput("journal '" + path +
-                        "' is of another kernel, target, size or compiler; name another file, or "
+                        "' is of another kernel, target, size, file of time parameters or compiler; name another file, or "
                         "remove it");
   return Status::success();
 }

@@ -4,6 +4,7 @@
 #include "hocket/Tune/Tune.h"
 
 #include "Simulator/GridTime.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -173,10 +174,21 @@ Result<double> tune::previewMicroseconds(const attention::CompiledKernel &kernel
 
 Status tune::checkTimeParameter(std::string_view parameter) { return sim::TimeParameters().set(parameter); }
 
+Status tune::checkTimeFile(std::string_view text, std::string_view name, std::string_view architecture) {
+  sim::TimeParameters parameters;
+  if (Status status = parameters.read(text, name); !status.ok())
+    return status;
+  Result<const ArchInfo *> arch = findArch(architecture);
+  return arch.ok() ? parameters.check(**arch) : arch.error();
+}
+
 Result<double> tune::predictMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes,
                                          std::string_view parameter) {
   const Manifest &manifest = kernel.manifest;
   sim::TimingOptions timing;
+  if (!sizes.timeFile.empty())
+    if (Status status = timing.parameters.read(sizes.timeText, sizes.timeFile); !status.ok())
+      return status.error();
   if (!parameter.empty())
     if (Status status = timing.parameters.set(parameter); !status.ok())
       return status.error();

@@ -64,7 +64,7 @@ def forward_of(seen, made, key, top):
         return None
     shapes = [None if tensor is None else tuple(tensor.shape) for tensor in (out, lse)]
     is_new = [new and shape is not None for new, shape in zip(is_new, shapes)]
-    return _Ready(call, views, places, is_new, shapes, len(returned), bool(key.wanting))
+    return _Ready(call, views, places, is_new, shapes, len(returned), key.tensors if key.wanting else None)
 
 
 def _have_gradients(call, views, key, places):
@@ -82,18 +82,18 @@ def _have_gradients(call, views, key, places):
 class _Ready:
     """A forward that is checked and planned. With gradients, what its backwards are."""
 
-    def __init__(self, call, views, places, is_new, shapes, returns, differs):
+    def __init__(self, call, views, places, is_new, shapes, returns, tensors):
         written = [name for name in ("o", "lse") if name in views]
         self._prepared = _hocket.PreparedCall(call.problem, views, call.arch, written, False)
         self._places, self._is_new, self._shapes, self._returns = list(places.items()), is_new, shapes, returns
         self._fills, self._is_large = call.sequences_differ, _large.may_be(call.problem)
         self._dtype, self._name, self._asked = views["o"].dtype, call.names.q, call.asked_stream
-        self._q, self._differs = places["q"].number, differs
-        self._backwards = Backwards(call, views, places) if differs else None
+        self._q = places["q"].number
+        self._backwards = None if tensors is None else Backwards(call, views, places, tensors)
 
     def __call__(self, key, given):
         """The results, or None where the usual way has something to say."""
-        if self._differs:
+        if self._backwards is not None:
             from . import _autograd
 
             made = _autograd.attend_again(self, key)
@@ -136,18 +136,21 @@ class _Ready:
 class Backwards:
     """The backward of a forward, for each order of dO in memory."""
 
-    def __init__(self, call, views, places):
+    def __init__(self, call, views, places, tensors):
         self._call, self._places, self._known = _placeless(call, views), places, {}
+        self._orders = [_order_of(tensor) for tensor in tensors]
         self._numbers = [places[name].number for name in (*"qkv", *call.others)]
 
     def gradients(self, dout, dlse, out, lse, tensors):
         made = None
-        if dout is not None and dlse is None and dout.dtype == out.dtype:
+        # Whoever keeps tensors for torch may give copies in another order back.
+        is_alike = dout is not None and dlse is None and self._orders == [_order_of(tensor) for tensor in tensors]
+        if is_alike and dout.dtype == out.dtype:
             dout = _tensors.loadable(dout)
             ready = self._known.get(dout.stride())
             made = None if ready is None else ready.run(lse, tensors, {"o": out, "lse": lse, "do": dout})
         if made is None:
-            made = self._first(dout, dlse, out, lse, tensors)
+            made = self._first(dout, dlse, out, lse, tensors, is_alike)
         results = [None] * len(tensors)
         for number, gradient in zip(self._numbers, made):
             like = tensors[number]
@@ -155,17 +158,21 @@ class Backwards:
             results[number] = gradient if same else gradient.to(like.dtype).view(like.shape)
         return results
 
-    def _first(self, dout, dlse, out, lse, tensors):
+    def _first(self, dout, dlse, out, lse, tensors, is_kept):
         from . import _autograd, _ready
 
         call = _placed(self._call, self._places, tensors)
         q, k, v = (tensors[self._places[name].number] for name in "qkv")
         made, seen = _ready.watched(None, _autograd.gradients, call, dout, dlse, q, k, v, out, lse)
-        if dlse is None and dout is not None and len(seen.backwards) == 1 and len(self._known) < _ORDERS:
+        if is_kept and len(seen.backwards) == 1 and len(self._known) < _ORDERS:
             ready = backward_of(seen.backwards[0], self._places, {"o": out, "lse": lse, "do": dout})
             if ready is not None:
                 self._known[dout.stride()] = ready
         return made
+
+
+def _order_of(tensor):
+    return tensor.stride() if _tensors.is_torch(tensor) else None
 
 
 def _placeless(call, views):
@@ -225,4 +232,5 @@ class ReadyBackward:
         own = dict(zip(self._new, made))
         own.update(given or {})
         placed = [own[name] if place is None else place.tensor(tensors) for name, place in self._places]
-        return made if self._prepared.run([_tensors.address_of(tensor) for tensor in placed], _tensors.stream_of(like, self._asked)) else None
+        ran = self._prepared.run([_tensors.address_of(tensor) for tensor in placed], _tensors.stream_of(like, self._asked))
+        return made if ran else None

@@ -140,6 +140,18 @@ class NotKept(Case):
         with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
             out.sum().backward()
 
+    def test_copies_in_another_order(self):
+        """As hooks give them back that keep tensors elsewhere."""
+        leaves = [t.transpose(1, 2).detach().requires_grad_() for t in qkv(True)]
+        dout = torch.randn(2, S, H, D).half()
+        for pack in (lambda t: t, lambda t: t, lambda t: t.contiguous(), lambda t: t):
+            with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+                out = hocket.flash_attn_func(*leaves)
+            found = torch.autograd.grad(out, leaves, dout)
+            out = hocket.flash_attn_func.__wrapped__(*leaves)
+            for a, b in zip(found, torch.autograd.grad(out, leaves, dout)):
+                self.assertTrue(torch.equal(a, b))
+
     def test_autocast(self):
         q = torch.randn(1, 20, 2, 64)
         for _ in range(2):

@@ -40,7 +40,7 @@ static Result<Sizes> readSizes(const std::vector<std::string> &texts) {
 }
 
 /// A hash of all that trials depend on.
-static std::string identityOf(std::string_view text, const TuneRequest &request) {
+static std::string identityOf(std::string_view text, const TuneRequest &request, std::string_view timeText) {
   const CompileOptions &compile = request.options.compile;
   llvm::SHA256 hash;
   auto add = [&](llvm::StringRef part) { hash.update(part), hash.update(llvm::StringRef("\0", 1)); };
@@ -50,6 +50,8 @@ static std::string identityOf(std::string_view text, const TuneRequest &request)
   add(compile.blockOrder.value_or(""));
   for (const std::string &size : request.sizes)
     add(size);
+  if (!timeText.empty())
+    add(timeText);
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
 }
 
@@ -235,14 +237,26 @@ static Status write(const std::string &path, const std::string &text) {
   return runtime::writeFile(path, std::as_bytes(std::span(text)));
 }
 
+static Status readTimeFile(const TuneRequest &request, Sizes &sizes) {
+  if (request.timeFile.empty())
+    return Status::success();
+  Result<std::string> text = runtime::readText(request.timeFile);
+  if (!text.ok())
+    return text.error();
+  sizes.timeFile = request.timeFile, sizes.timeText = *std::move(text);
+  return checkTimeFile(sizes.timeText, sizes.timeFile, request.options.compile.target);
+}
+
 Status hocketc::runTune(TuneRequest request, std::string_view text, std::string_view name) {
   Result<Sizes> sizes = readSizes(request.sizes);
   if (!sizes.ok())
     return sizes.error();
+  if (Status status = readTimeFile(request, *sizes); !status.ok())
+    return status;
   Result<Registered> registered = compareWithRegistry(request, text, name, *sizes);
   if (!registered.ok())
     return registered.error();
-  std::string identity = identityOf(text, request);
+  std::string identity = identityOf(text, request, sizes->timeText);
   if (!request.journal.empty()) {
     Result<std::vector<Trial>> known = readJournal(request.journal, identity);
     if (!known.ok())

@@ -13,6 +13,7 @@ struct TuneRequest {
   std::string input, output; ///< files, - for standard input and output
   std::string journal;       ///< "" for none
   std::vector<std::string> sizes; ///< "NAME=NUMBER"
+  std::string timeFile;              ///< parameters of the cycle model; "": the table's
   std::vector<std::string> variants; ///< "KEY=VALUE", of the cycle model's parameters
   tune::Options options;
 };

@@ -132,6 +132,9 @@ static cl::list<std::string>
              cl::desc("With --tune: parameters of the cycle model (hocket-run time-parameters); the best are timed again "
                       "with each, and the best by the mean is written"));
 static cl::opt<std::string>
+    timeFile("time-file", cl::value_desc("file"), cl::cat(category),
+             cl::desc("With --tune: parameters of the cycle model, as 'hocket-run first-day' measures them"));
+static cl::opt<std::string>
     tuneJournal("tune-journal", cl::value_desc("file"), cl::cat(category),
                 cl::desc("With --tune: keep what was tried there, and go on where it ends"));
 
@@ -306,7 +309,7 @@ static Status runTune(const Request &request) {
                         std::string(toString(request.from)) + "' has none left");
   if (!(tuneSeconds >= 0))
     return invalidInput("option '--tune-seconds' is not a number from 0; 0 is no limit");
-  hocketc::TuneRequest wanted{request.input, request.output, tuneJournal, tuneSizes, tuneVary, {}};
+  hocketc::TuneRequest wanted{request.input, request.output, tuneJournal, tuneSizes, timeFile, tuneVary, {}};
   wanted.options.compile = request.options;
   wanted.options.seed = tuneSeed;
   wanted.options.candidates = tuneCandidates;
@@ -373,7 +376,7 @@ static int runDriver(int argc, char **argv) {
            std::addressof(tuneSizes), &tuneCandidates, &tuneSeconds, &tuneSeed,
            std::addressof(tuneWaves), std::addressof(tuneKvTiles),
            std::addressof(tuneWorkgroups), std::addressof(tuneVary), &tuneThreads,
-           &tuneJournal}) // a list's own & is of its values
+           &tuneJournal, &timeFile}) // a list's own & is of its values
     if (option->getNumOccurrences())
       return fail(invalidInput("--" + option->ArgStr.str() + " needs --tune"));
   CompileFailure failure;

@@ -94,6 +94,8 @@ Result<Found> tuneSchedule(std::string_view text, std::string_view name, const C
 /// fixes ("causal == 1") has that one; other numbers that are not extents are 1.
 struct Sizes {
   std::map<std::string, double, std::less<>> values;
+  /// A file of the cycle model's parameters, as `hocket-run first-day` writes it: its name and its text. Empty: the table's.
+  std::string timeFile, timeText;
 };
 
 /// The time of the whole grid on the model, with tensors of zeros. Errors: an extent without a value, or a value of
@@ -103,6 +105,8 @@ struct Sizes {
 Result<double> predictMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes,
                                    std::string_view parameter = "");
 
+/// Whether `text`, the file `name`, holds parameters of the cycle model for `architecture` (InvalidInput).
+Status checkTimeFile(std::string_view text, std::string_view name, std::string_view architecture);
 /// Whether `parameter` is one of the cycle model's with a value (InvalidInput).
 Status checkTimeParameter(std::string_view parameter);
 
