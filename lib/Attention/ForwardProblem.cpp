@@ -48,8 +48,8 @@ static std::string describeBlocks(const DescaleBlocks &blocks, const std::string
 
 std::string ForwardSemantics::kernelSuffix() const {
   std::string text = "d" + std::to_string(headDim);
-  if (headDimV != headDim)
-    text += "x" + std::to_string(headDimV);
+  if (valueHeadDim() != headDim)
+    text += "x" + std::to_string(valueHeadDim());
   text += "_" + optionName(dtype) + "_" + std::string(visibility.name());
   if (descale)
     text += "_descale" + describeBlocks(descaleBlocks, "_");
@@ -140,7 +140,7 @@ static void addDescales(const ForwardProblem &problem, std::vector<TensorSpec> &
   auto blocksOf = [](int64_t rows, int64_t size) { return size == 0 ? 0 : (rows + size - 1) / size; };
   add("q_descale", blocks.rows != 0 ? problem.heads : problem.kvHeads, blocksOf(problem.seqQ, blocks.rows));
   add("k_descale", problem.kvHeads, blocksOf(problem.seqKv, blocks.keys));
-  add("v_descale", problem.kvHeads, blocks.channels ? problem.headDimV : 0);
+  add("v_descale", problem.kvHeads, blocks.channels ? problem.valueHeadDim() : 0);
 }
 
 /// Words of scales of each row; where rows are packed there is no batch.
@@ -240,7 +240,7 @@ static TensorSpec rowsOfHeads(const ForwardProblem &problem, const char *name, T
 /// Appends what is written to a cache, and what it is turned by.
 static void addUpdate(const ForwardProblem &problem, std::vector<TensorSpec> &list) {
   if (problem.update.appends)
-    for (auto [name, dim] : {std::pair("k_new", problem.headDim), {"v_new", problem.headDimV}})
+    for (auto [name, dim] : {std::pair("k_new", problem.headDim), {"v_new", problem.valueHeadDim()}})
       list.push_back(rowsOfHeads(problem, name, TensorRole::Input, problem.lists.packedQ,
                                  problem.lists.packedQ ? problem.totalQ : problem.newRows, problem.kvHeads, dim));
   if (!problem.update.turns())
@@ -304,8 +304,8 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
   int64_t rowsQ = lists.packedQ ? totalQ : seqQ;
   std::vector<TensorSpec> list = {
       tensor("q", TensorRole::Input, lists.packedQ, rowsQ, heads, headDim),
-      keys("k", headDim), keys("v", headDimV),
-      tensor("o", TensorRole::Output, lists.packedQ, rowsQ, heads, headDimV), std::move(lse)};
+      keys("k", headDim), keys("v", valueHeadDim()),
+      tensor("o", TensorRole::Output, lists.packedQ, rowsQ, heads, valueHeadDim()), std::move(lse)};
   if (descale)
     addDescales(*this, list);
   if (mxScales)
@@ -366,6 +366,11 @@ std::string attention::shortest(double value) {
   return std::string(text, end);
 }
 
+/// An extent where it is not said: 0 where that is its `initial`.
+static int64_t orOtherwise(int64_t value, int64_t initial, int64_t otherwise) {
+  return value == 0 && initial == 0 ? otherwise : value;
+}
+
 /// " B1 H8/2 Sq1000 Skv1000 D128".
 static std::string describeExtents(const ForwardProblem &problem) {
   std::string text;
@@ -374,7 +379,7 @@ static std::string describeExtents(const ForwardProblem &problem) {
       text += std::string(spelled) + std::to_string(value);
   };
 #define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
-  add(spelled, problem.member, otherwise);
+  add(spelled, orOtherwise(problem.member, initial, otherwise), otherwise);
 #include "hocket/Attention/ProblemFields.def"
   return text;
 }
@@ -450,7 +455,7 @@ static Status checkExtents(const ForwardProblem &problem) {
       {"kv-heads", problem.kvHeads, kMaxExtent},    {"seq-q", problem.seqQ, kMaxExtent},
       {"seq-kv", problem.seqKv, kMaxExtent},        {"head-dim", problem.headDim, kMaxHeadDim},
       {"total-q", problem.totalQ, kMaxRowNumber},   {"total-kv", problem.totalKv, kMaxRowNumber},
-      {"head-dim-v", problem.headDimV, kMaxHeadDim}, {"num-pages", problem.numPages, kMaxRowNumber},
+      {"head-dim-v", problem.valueHeadDim(), kMaxHeadDim}, {"num-pages", problem.numPages, kMaxRowNumber},
       {"table-pages", problem.tablePages, kMaxRowNumber}, {"append", problem.newRows, kMaxRowNumber},
       {"positions", problem.positions, kMaxExtent},
   };
@@ -593,7 +598,7 @@ static int64_t tensorsOfMasks(const ForwardProblem &problem) {
 manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
   manifest::Variables variables = {
 #define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
-  {#name, Value::integer(problem.member)},
+  {#name, Value::integer(orOtherwise(problem.member, initial, otherwise))},
 #include "hocket/Attention/ProblemFields.def"
       {"causal", Value::integer(causalVariable(problem.visibility))},
       {"mask_left", Value::integer(problem.visibility.kind().left)},

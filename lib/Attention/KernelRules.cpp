@@ -199,7 +199,7 @@ private:
   }
 
   void checkHeadDims() {
-    HeadDims found{problem.headDim, problem.headDimV};
+    HeadDims found{problem.headDim, problem.valueHeadDim()};
     if (entry.role == KernelRole::Combine)
       found.qk = found.v;
     if (entry.takes(found))

@@ -43,8 +43,8 @@ static std::string typesOf(const attention::HeadTypes &types) {
 std::string hocket::describeForward(const ForwardSemantics &semantics, bool split) {
   std::string text = "attn.forward @" + forwardName(semantics, split) + " element_type(" +
                      typesOf(semantics.dtype) + ") head_dim(" + std::to_string(semantics.headDim) + ")";
-  if (semantics.headDimV != semantics.headDim)
-    text += " head_dim_v(" + std::to_string(semantics.headDimV) + ")";
+  if (semantics.valueHeadDim() != semantics.headDim)
+    text += " head_dim_v(" + std::to_string(semantics.valueHeadDim()) + ")";
   text += " mask(" + semantics.visibility.attnText() + ")";
   text += clauses(semantics) + (split ? " split" : "");
   if (semantics.descale)
@@ -90,7 +90,7 @@ static ForwardSemantics ofCombine(ForwardSemantics semantics) {
 }
 
 std::string hocket::describeCombine(const ForwardSemantics &semantics, const attention::KernelTuning &tuning) {
-  std::string dim = std::to_string(semantics.headDimV);
+  std::string dim = std::to_string(semantics.valueHeadDim());
   return "attn.combine @fmha_combine_d" + dim + "_" + std::string(optionName(semantics.dtype.o)) +
          " element_type(" + std::string(irName(semantics.dtype.o)) + ") head_dim(" + dim + ")" +
          clauses(ofCombine(semantics)) + (tuning.splitWaves ? " split_waves waves(" + std::to_string(tuning.waves) + ")" : "") + "\n";

@@ -38,11 +38,11 @@ static Result<TileSizes> sizesOf(const ForwardProblem &problem, const attention:
   TileShapeConstraints constraints;
   if (entry.tuning.waves != 0)
     constraints.waves = entry.tuning.waves;
-  Result<std::optional<int64_t>> keys = tileKeysOf(entry, {problem.headDim, problem.headDimV}, architecture);
+  Result<std::optional<int64_t>> keys = tileKeysOf(entry, {problem.headDim, problem.valueHeadDim()}, architecture);
   if (!keys.ok())
     return keys.error();
   constraints.kvTile = *keys;
-  HeadWidths head = widthsOf({problem.headDim, problem.headDimV}, problem.dtype);
+  HeadWidths head = widthsOf({problem.headDim, problem.valueHeadDim()}, problem.dtype);
   TileShape shape = chooseTileShape(**arch, head, constraints);
   return TileSizes{shape.waves * kWaveRows, shape.kvTile};
 }

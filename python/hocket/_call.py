@@ -437,9 +437,9 @@ class Call:
         # A block's queries are read before its rows of O are written, by the same workgroup.
         _check_apart(views, [key for key in ("o", "lse") if key in views], in_place={("o", "q")})
         ran = _run("forward", self.problem, views, self.arch, self.stream)
-        if ran and not may_be_large:
-            _ready.note(self, views, out, lse, is_new)
         rows = _large.shifts(lse) if ran and may_be_large else None
+        if ran and rows is None:
+            _ready.note(self, views, out, lse, is_new)
         if rows is not None:
             self._forward_shifted(rows, views)
             lse += rows
@@ -531,10 +531,10 @@ class Call:
         views = {**views, **self._beside}
         _check_apart(views, written)
         rows = _large.shifts(lse) if _large.may_be(self.problem) else None
-        if rows is None:
-            _run("backward", self.problem, views, self.arch, self.stream)
-        else:
+        if rows is not None:
             self._backward_shifted(rows, views, q)
+        elif _run("backward", self.problem, views, self.arch, self.stream):
+            _ready.note_backward(self, views, made)
         return tuple(made)
 
     def _backward_shifted(self, rows, views, like):

@@ -270,6 +270,7 @@ def scaled_dot_product_attention(
     return made, lse if lse is not None else shapes.back(made_lse)
 
 
+@remembered
 @whole_heads("scale")
 def flex_attention(
     query,

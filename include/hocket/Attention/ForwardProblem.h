@@ -96,7 +96,7 @@ struct CacheUpdate {
 struct DescaleBlocks {
   int64_t rows = 0;      ///< "q_descale" is f32 [batch, heads, ceil(seqQ / rows)]
   int64_t keys = 0;      ///< "k_descale" is f32 [batch, kvHeads, ceil(seqKv / keys)]
-  bool channels = false; ///< "v_descale" is f32 [batch, kvHeads, headDimV]
+  bool channels = false; ///< "v_descale" is f32 [batch, kvHeads, valueHeadDim()]
   bool any() const { return rows != 0 || keys != 0 || channels; }
   bool operator==(const DescaleBlocks &) const = default;
 };
@@ -108,7 +108,7 @@ inline constexpr int64_t kMxBlock = 32;
 struct ForwardSemantics {
   HeadTypes dtype; ///< of Q, K, V and O
   int64_t headDim = 128;           ///< of Q and K
-  int64_t headDimV = 128;          ///< of V and O
+  int64_t headDimV = 0;            ///< of V and O; 0: as headDim
   Visibility visibility;
   bool wantLse = false;
   /// What a number of Q, K and V counts is said by "q_descale", "k_descale" and "v_descale" (f32 [batch, kvHeads]).
@@ -132,6 +132,7 @@ struct ForwardSemantics {
   CacheUpdate update;
   WorkUse work;
 
+  int64_t valueHeadDim() const { return headDimV != 0 ? headDimV : headDim; }
   /// Of "q", "k", "v", "o" and what has rows like them.
   ElementType typeOf(std::string_view tensor) const;
   /// Whether there is a mask of any kind.

@@ -191,7 +191,7 @@ static void fillTensor(const ForwardProblem &problem, const char *name, const Ro
   bool ofQueries = std::string_view(name) == "q";
   int64_t heads = ofQueries ? problem.heads : problem.kvHeads;
   const ElementType type = problem.dtype.of(name);
-  int64_t dim = std::string_view(name) == "v" ? problem.headDimV : problem.headDim;
+  int64_t dim = std::string_view(name) == "v" ? problem.valueHeadDim() : problem.headDim;
   const double units = unitsOf(problem, type);
   const int64_t rows = ofQueries ? numbers.queries() : numbers.keys();
   out = verify::TypedArray(inMemory(type), static_cast<size_t>(rows * countInMemory(type, dim)));

@@ -54,7 +54,7 @@ public:
               ForwardReference &result)
       : problem(problem), numbers(numbers), inputs(inputs), readers(readers), rules(rules), blockTable(blockTable),
         result(result), dim(problem.headDim),
-        dimV(problem.headDimV), paddedV(verify::roundUp(dimV, kernelColumns)), q(blockRows * dim),
+        dimV(problem.valueHeadDim()), paddedV(verify::roundUp(dimV, kernelColumns)), q(blockRows * dim),
         keys(dim * blockKeys), values(blockKeys * paddedV), scores(blockRows * blockKeys),
         sums(blockRows * paddedV), maxima(blockRows), totals(blockRows), row(dim) {}
   void run(const RowBlock &block);
@@ -299,7 +299,7 @@ ForwardReference attention::computeReference(const ForwardProblem &problem,
                                              const ScoreRules *rules) {
   ForwardReference result;
   result.rows = std::move(rows);
-  result.o.resize(result.rows.size() * static_cast<size_t>(problem.headDimV));
+  result.o.resize(result.rows.size() * static_cast<size_t>(problem.valueHeadDim()));
   result.lse.resize(result.rows.size());
   const RowReaders readers{RowReader(problem.dtype.q), RowReader(problem.dtype.k), RowReader(problem.dtype.v)};
   const RowNumbers numbers(problem);
@@ -318,7 +318,7 @@ ForwardReference attention::computeReference(const ForwardProblem &problem,
 
 int64_t attention::defaultRowLimit(const ForwardProblem &problem) {
   double perRow = 2.0 * static_cast<double>(problem.seqKv) *
-                  static_cast<double>(problem.headDim + problem.headDimV);
+                  static_cast<double>(problem.headDim + problem.valueHeadDim());
   return std::max<int64_t>(1024, static_cast<int64_t>(hostRate * rowLimitSeconds / perRow));
 }
 
