@@ -17,7 +17,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TYPES = {"bf16": "bf16", "fp16": "f16", "f32": "f32", "f8e4m3": "f8E4M3FN", "f8e5m2": "f8E5M2", "i8": "i8"}
+TYPES = {"bf16": "bf16", "fp16": "f16", "f32": "f32", "f8e4m3": "f8E4M3FN", "f8e5m2": "f8E5M2", "i8": "i8",
+         "f4e2m1": "f4E2M1FN"}
 HEADS = {"gfx950": ["32", "64", "72", "96", "128", "160", "192", "192/128", "224", "256"],
          "gfx942": ["32", "64", "72", "96", "128", "192", "192/128", "256"]}
 SCHEDULES = {"gfx950": ["sequential", "double_buffer", "preload_1", "dual_wave", "read_ahead"],
@@ -84,7 +85,7 @@ def types(dtype):
     of = dict.fromkeys("qkvo", first)
     for tensors, name in zip(words[::2], words[1::2]):
         of.update(dict.fromkeys(tensors, name))
-    if first in ("f8e4m3", "f8e5m2", "i8") and "o" not in words[::2]:
+    if first in ("f8e4m3", "f8e5m2", "i8", "f4e2m1") and "o" not in words[::2]:
         of["o"] = of["v"] if of["v"] in ("bf16", "fp16") else "bf16"
     if len(set(of.values())) == 1:
         return TYPES[first]
@@ -98,7 +99,7 @@ def describe(entry, dim, dim_v, dtype, mask):
         shares = "split_waves " if entry.get("split_waves") else ""
         return f"attn.combine @kernel element_type({TYPES[dtype]}) head_dim({dim}) lse {shares}waves({entry['waves']})\n", []
     flags = ["lse"] * (True in entry["lse"]) + ["split"] * (role == "slices")
-    flags += [name for name in ("group_rows", "split_waves") if entry.get(name)]
+    flags += [name for name in ("group_rows", "split_waves", "mx") if entry.get(name)]
     options = [f"--schedule={entry['schedule']}"]
     options += [f"--{option}={entry[key]}" for option, key in (("waves", "waves"), ("kv-tile", "kv_tile")) if entry[key]]
     options += ["--scalars-in-lanes"] * entry.get("scalars_in_lanes", False)

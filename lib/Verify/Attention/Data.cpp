@@ -2,6 +2,7 @@
 // generator, so that order and number of threads do not matter.
 #include "Verify/Attention/Data.h"
 
+#include "Verify/Attention/BlockScales.h"
 #include "Verify/Attention/RowNumbers.h"
 #include "hocket/Attention/BlockLists.h"
 #include "Verify/Parallel.h"
@@ -185,7 +186,7 @@ static double unitsOf(const ForwardProblem &problem, ElementType type) {
 }
 
 static void fillTensor(const ForwardProblem &problem, const char *name, const RowFiller &filler,
-                       unsigned threads, verify::TypedArray &out) {
+                       unsigned threads, const ForwardInputs &inputs, verify::TypedArray &out) {
   const RowNumbers numbers(problem);
   bool ofQueries = std::string_view(name) == "q";
   int64_t heads = ofQueries ? problem.heads : problem.kvHeads;
@@ -198,12 +199,15 @@ static void fillTensor(const ForwardProblem &problem, const char *name, const Ro
     std::vector<double> values(static_cast<size_t>(dim));
     int64_t sequence = group / heads, head = group % heads;
     const Lengths &lengths = numbers.of(sequence);
+    const BlockScales scales(problem, inputs.captured, name, sequence, head);
     int64_t first = ofQueries ? numbers.firstQuery(sequence, head) : numbers.firstKey(sequence, head);
     for (int64_t position = 0; position != (ofQueries ? lengths.q : lengths.kv); ++position) {
       int64_t row = first + position;
       filler.fill(name, {row, sequence, head, position, values});
       for (int64_t d = 0; d != dim; ++d)
-        out.setPart(static_cast<size_t>(row * dim + d), infoOf(type).bits, encode(type, units * values[d], Overflow::Saturate));
+        out.setPart(static_cast<size_t>(row * dim + d), infoOf(type).bits,
+                    encode(type, units * values[d] / (scales.any() ? scales.of(position, static_cast<size_t>(d)) : 1),
+                           Overflow::Saturate));
     }
   });
 }
@@ -223,13 +227,13 @@ static double capturedNumber(ElementType type, const Generator &generator, uint6
   return a;
 }
 
-/// A word of four scales of blocks, of either side of 1.
+/// A word of four scales of blocks, of either side of 1, by which numbers are divided as quantisers do.
 static int32_t blockScales(const Generator &generator, uint64_t place) {
-  constexpr uint64_t powers = 5;
+  constexpr uint64_t powers = 4, below = 1;
   const auto one = static_cast<uint32_t>(infoOf(ElementType::E8M0).bias);
   uint32_t word = 0;
   for (uint64_t byte = 0; byte != sizeof(word); ++byte)
-    word |= (one - powers / 2 + static_cast<uint32_t>(generator.bits(sizeof(word) * place + byte) % powers)) << (8 * byte);
+    word |= (one - below + static_cast<uint32_t>(generator.bits(sizeof(word) * place + byte) % powers)) << (8 * byte);
   return static_cast<int32_t>(word);
 }
 
@@ -328,8 +332,8 @@ ForwardInputs attention::generateInputs(const ForwardProblem &problem, DataKind 
                                         unsigned threads) {
   ForwardInputs inputs = generateCaptured(problem, seed);
   RowFiller filler(problem, kind, seed);
-  fillTensor(problem, "q", filler, threads, inputs.q);
-  fillTensor(problem, "k", filler, threads, inputs.k);
-  fillTensor(problem, "v", filler, threads, inputs.v);
+  fillTensor(problem, "q", filler, threads, inputs, inputs.q);
+  fillTensor(problem, "k", filler, threads, inputs, inputs.k);
+  fillTensor(problem, "v", filler, threads, inputs, inputs.v);
   return inputs;
 }

@@ -5,6 +5,7 @@
 // row.
 #include "Verify/Attention/Reference.h"
 
+#include "Verify/Attention/BlockScales.h"
 #include "Verify/Attention/BlockTable.h"
 #include "Verify/Attention/Dropout.h"
 #include "Verify/Attention/RowNumbers.h"
@@ -60,14 +61,6 @@ public:
 
 private:
   void loadQueries(const RowBlock &block);
-  /// The scales of a head's blocks, words of each row from the sequence's first on.
-  struct BlockScales {
-    std::span<const double> numbers; ///< none: 1
-    int64_t words = 0;
-    /// Multiplies row `row` of the sequence.
-    void multiply(int64_t row, std::span<double> elements) const;
-  };
-  BlockScales blockScales(const char *name, const char *starts, int64_t heads, int64_t number) const;
   void findDescales();
   double descaleOf(int64_t row, int64_t key) const;
   double ofValue(int64_t d) const;
@@ -104,6 +97,13 @@ private:
 };
 } // namespace
 
+static void multiply(const BlockScales &scales, int64_t row, std::span<double> elements) {
+  if (!scales.any())
+    return;
+  for (size_t d = 0; d != elements.size(); ++d)
+    elements[d] *= scales.of(row, d);
+}
+
 void BlockWorker::loadQueries(const RowBlock &block) {
   std::fill(q.begin(), q.end(), 0.0);
   std::fill(sums.begin(), sums.end(), 0.0);
@@ -117,30 +117,7 @@ void BlockWorker::loadQueries(const RowBlock &block) {
     auto from = static_cast<size_t>(result.rows[block.first + r] * dim);
     std::span<double> to = std::span(q).subspan(r * dim, dim);
     readers.q.read(inputs.q, from, to);
-    head.queryScales.multiply(position(block, static_cast<int64_t>(r)), to);
-  }
-}
-
-BlockWorker::BlockScales BlockWorker::blockScales(const char *name, const char *starts, int64_t heads, int64_t number) const {
-  if (!problem.mxScales)
-    return {};
-  const manifest::TensorSpec tensor = problem.tensor(name);
-  const int64_t words = tensor.rowElements, rows = tensor.dimensions.back().extent;
-  auto packed = inputs.captured.find(starts);
-  const bool isPacked = packed != inputs.captured.end();
-  const int64_t first = isPacked ? static_cast<int64_t>(packed->second[static_cast<size_t>(head.batch)]) : 0;
-  const int64_t place = (isPacked ? number : head.batch * heads + number) * rows + first;
-  return {std::span<const double>(inputs.captured.at(name)).subspan(static_cast<size_t>(place * words)), words};
-}
-
-void BlockWorker::BlockScales::multiply(int64_t row, std::span<double> elements) const {
-  constexpr size_t ofWord = 4;
-  if (numbers.empty())
-    return;
-  for (size_t d = 0; d != elements.size(); ++d) {
-    const size_t block = d / kMxBlock;
-    const auto word = static_cast<uint32_t>(static_cast<int32_t>(numbers[static_cast<size_t>(row * words) + block / ofWord]));
-    elements[d] *= decode(ElementType::E8M0, word >> (8 * (block % ofWord)) & 0xff);
+    multiply(head.queryScales, position(block, static_cast<int64_t>(r)), to);
   }
 }
 
@@ -151,7 +128,7 @@ void BlockWorker::loadKeys(int64_t kvBase, int64_t key, int64_t count) {
   std::fill(values.begin(), values.end(), 0.0);
   for (int64_t j = 0; j != count; ++j) {
     readers.k.read(inputs.k, static_cast<size_t>((kvRow + j) * dim), row);
-    head.keyScales.multiply(key + j, row);
+    multiply(head.keyScales, key + j, row);
     for (int64_t d = 0; d != dim; ++d)
       keys[d * blockKeys + j] = row[d];
     readers.v.read(inputs.v, static_cast<size_t>((kvRow + j) * dimV), std::span(values).subspan(j * paddedV, dimV));
@@ -271,8 +248,8 @@ void BlockWorker::run(const RowBlock &block) {
   head.lengths = numbers.of(head.batch);
   head.blocks = blockTable.of(head.batch, head.number);
   const int64_t kvHead = head.number / (problem.heads / problem.kvHeads);
-  head.queryScales = blockScales("q_scale", "cu_seqlens_q", problem.heads, head.number);
-  head.keyScales = blockScales("k_scale", "cu_seqlens_k", problem.kvHeads, kvHead);
+  head.queryScales = BlockScales(problem, inputs.captured, "q", head.batch, head.number);
+  head.keyScales = BlockScales(problem, inputs.captured, "k", head.batch, kvHead);
   loadQueries(block);
   head.scale = problem.effectiveScale();
   if (problem.descale)

@@ -229,8 +229,9 @@ TEST(BlockScales, WhatNoKernelTakesIsRefusedByName) {
   problem.work = {};
   problem.lists.usedKv = problem.update.appends = true;
   EXPECT_THAT(refused(problem), HasSubstr("quantise keys before, and leave append and rotary out"));
-  EXPECT_THAT(refusal({ElementType::BF16, ElementType::F4E2M1, ElementType::F8E4M3}),
-              HasSubstr("dtype of q is bf16, which no kernel takes; use f4e2m1_v_f8e4m3"));
+  const HeadTypes mixed(ElementType::BF16, ElementType::F4E2M1, ElementType::F8E4M3);
+  EXPECT_THAT(refusal(mixed), HasSubstr("dtype of k is f4e2m1, whose numbers have scales of blocks; give these, too (mx)"));
+  EXPECT_THAT(validate(mixed).error().message, HasSubstr("dtype of q is bf16, which no kernel takes; use f4e2m1_v_f8e4m3"));
 }
 
 TEST(SmallIntegers, NewKeysAreAppendedAsTheyAreStored) {
