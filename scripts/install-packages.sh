@@ -17,7 +17,7 @@ packages=(
   # the Python package
   python3-dev pybind11-dev
   # tests: lit and FileCheck, llvm-objdump and friends, GoogleTest
-  llvm-22 llvm-22-tools libgtest-dev libgmock-dev libbenchmark-dev patch
+  llvm-22 llvm-22-tools libgtest-dev libgmock-dev libbenchmark-dev patch pkg-config
   # tests of unmodified HIP programs: HIP's headers, and the library that they are linked to
   libamdhip64-dev
   # tests of the VS Code extension

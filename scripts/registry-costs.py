@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Remakes the costs in kernels/registry.json: scripts/registry-costs.py [--build BUILD] [--kernel NAME ...] [--check]
+"""Remakes kernels/costs.json: scripts/registry-costs.py [--build BUILD] [--kernel NAME ...] [--check | --add COST]
 
 What a workgroup of a kernel takes, in cycles, for several numbers of tiles of `keys` keys: alone on a compute unit, and
 beside as many others as fit (`shared`), of the first workgroups there and of those behind them (`..._later`), and how
@@ -11,7 +11,8 @@ every compute unit. Producers of split KV are given two slices. Of the kernel th
 slices: the second grid of `hocket-run fmha-fwd --num-splits`. Of a kernel whose items join, what one item takes and what
 further ones add.
 
-A cost to be made needs arch, head_dims, rows, keys, causal and lse; what it has besides is replaced.
+Costs that are there are made anew. --add makes one more of a kernel: chip, heads of Q and K and of V, rows of a
+workgroup, keys of a tile, and what else it has, as in gfx950,128x128,rows=256,keys=64,causal,lse.
 --check changes nothing and says by how much the listed costs are off. Exit status: 0, or 2 where a prediction failed.
 """
 import argparse
@@ -24,6 +25,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REGISTRY = ROOT / "kernels" / "registry.json"
+COSTS = ROOT / "kernels" / "costs.json"
 UNITS = {"gfx950": 256, "gfx942": 304}
 # Many enough that what is between them is on straight lines: small ones repeat with the unrolled loop.
 TILES = (1, 2, 3, 4, 5, 6, 8, 12, 16, 32)
@@ -186,19 +188,49 @@ def made_of_combine(run, kernel, cost):
 
 
 def text_of(cost):
-    """A cost as it stands in the registry."""
+    """A cost as it stands in the file."""
     def pairs(keys):
         return ", ".join(f"{json.dumps(key)}: {json.dumps(cost[key])}" for key in keys if key in cost)
     lines = (("arch", "head_dims", "causal", "lse", "rows", "keys", "resident"), ("tiles",), STATES[:2], STATES[2:],
              ("skew",), ("pair",), ("few_rows",), ("part_tile",))
-    return "{" + ",\n         ".join(filter(None, map(pairs, lines))) + "}"
+    return "{" + ",\n       ".join(filter(None, map(pairs, lines))) + "}"
 
 
-def with_costs(text, kernel, costs):
-    """`text` with these costs of the kernel, which has some."""
-    start = text.index('"costs": [', text.index(f'"name": "{kernel["name"]}"'))
-    end = text.index("\n      ],", start)
-    return text[:start] + '"costs": [\n        ' + ",\n        ".join(map(text_of, costs)) + text[end:]
+def write(costs, kernels):
+    """The file of all costs, in the order of the registry."""
+    lists = (f'    "{name}": [\n      ' + ",\n      ".join(map(text_of, costs[name])) + "\n    ]"
+             for name in kernels if costs.get(name))
+    COSTS.write_text('{\n  "hocket_costs": 1,\n  "kernels": {\n' + ",\n".join(lists) + "\n  }\n}\n")
+
+
+def asked_by(text):
+    """What --add asks for."""
+    try:
+        arch, heads, *rest = text.split(",")
+        numbers = dict(part.split("=") for part in rest if "=" in part)
+        flags = {flag: True for flag in rest if "=" not in flag}
+        if set(numbers) != {"rows", "keys"} or not set(flags) <= {"causal", "lse"} or arch not in UNITS:
+            raise ValueError
+        return {"arch": arch, "head_dims": [int(part) for part in heads.split("x")], **flags,
+                **{key: int(number) for key, number in numbers.items()}}
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form gfx950,128x128,rows=256,keys=64,causal,lse: the "
+                                         "last two may lack") from error
+
+
+def remake(run, kernel, cost):
+    """The cost made anew, and how far it was off, in a line."""
+    make = (made_of_items if kernel.get("join_items") else
+            made_of_combine if kernel.get("role") == "combine" else made_anew)
+    made = make(run, kernel, cost)
+    pairs = [pair for state in STATES for pair in zip(made.get(state, []), cost.get(state, []))]
+    off = max((abs(new / old - 1) for new, old in pairs if old), default=0)
+    off = off if made["tiles"] == cost.get("tiles") else float("nan")
+    skews = zip(made.get("skew", []), cost.get("skew", []))
+    unlike = max((abs(new - old) for new, old in skews), default=0)
+    print(f"{kernel['name']} {cost['arch']} {cost['head_dims']}: at most {100 * off:.1f} % from what was "
+          f"listed, skews {unlike:.2f}, {cost.get('resident')} -> {made['resident']} on a unit", flush=True)
+    return {key: cost[key] for key in ("arch", "head_dims", "causal", "lse", "rows", "keys") if key in cost} | made
 
 
 def main():
@@ -206,29 +238,24 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--kernel", nargs="+", action="extend", help="only these (default: all that have costs)")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--add", type=asked_by, metavar="COST")
     options = parser.parse_args()
-    text = REGISTRY.read_text()
-    for kernel in json.loads(text)["kernels"]:
-        if options.kernel and kernel["name"] not in options.kernel:
-            continue
-        costs = list(kernel.get("costs", []))
-        for index, cost in enumerate(costs):
-            run = options.build / "bin" / "hocket-run"
-            make = (made_of_items if kernel.get("join_items") else
-                    made_of_combine if kernel.get("role") == "combine" else made_anew)
-            made = make(run, kernel, cost)
-            pairs = [pair for state in STATES for pair in zip(made.get(state, []), cost.get(state, []))]
-            off = max((abs(new / old - 1) for new, old in pairs if old), default=0)
-            off = off if made["tiles"] == cost.get("tiles") else float("nan")
-            skews = zip(made.get("skew", []), cost.get("skew", []))
-            unlike = max((abs(new - old) for new, old in skews), default=0)
-            print(f"{kernel['name']} {cost['arch']} {cost['head_dims']}: at most {100 * off:.1f} % from what was "
-                  f"listed, skews {unlike:.2f}, {cost.get('resident')} -> {made['resident']} on a unit", flush=True)
-            asked = {key: cost[key] for key in ("arch", "head_dims", "causal", "lse", "rows", "keys") if key in cost}
-            costs[index] = asked | made
-        if costs and not options.check:
-            text = with_costs(text, kernel, costs)
-            REGISTRY.write_text(text)
+    kernels = {kernel["name"]: kernel for kernel in json.loads(REGISTRY.read_text())["kernels"]}
+    costs = json.loads(COSTS.read_text())["kernels"]
+    if unknown := [name for name in options.kernel or () if name not in kernels]:
+        parser.error(f"no registered kernel '{unknown[0]}'; hocket-run registry lists them")
+    if options.add and (options.check or len(options.kernel or ()) != 1):
+        parser.error("--add goes with one --kernel, and without --check")
+    run = options.build / "bin" / "hocket-run"
+    if options.add:
+        costs.setdefault(options.kernel[0], []).append(remake(run, kernels[options.kernel[0]], options.add))
+        write(costs, kernels)
+        return 0
+    for name in options.kernel or costs:
+        made = [remake(run, kernels[name], cost) for cost in costs.get(name, ())]
+        if made and not options.check:
+            costs[name] = made
+            write(costs, kernels)
     return 0
 
 

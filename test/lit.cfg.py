@@ -70,6 +70,8 @@ if os.path.exists(os.path.join(config.llvm_tools_dir, os.pardir, "lib", "libMLIR
 for module in ("numpy", "torch", "pip"):
     if importlib.util.find_spec(module):
         config.available_features.add(module)
+if shutil.which("pkg-config"):
+    config.available_features.add("pkg-config")
 if shutil.which("node"):
     config.available_features.add("node")
 if platform.machine() in ("x86_64", "AMD64"):

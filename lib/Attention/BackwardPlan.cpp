@@ -65,7 +65,7 @@ static int64_t workgroupsOfTwo(const ForwardProblem &problem) {
 /// Whether dK and dV are best computed by two workgroups on a compute unit.
 static bool wantsTwoOnAUnit(const ForwardProblem &problem) {
   auto isOfTwo = [](int64_t dim) { return dim <= kHeadOfTwo && dim > kHeadOfTwo - kHeadBlock; };
-  return isOfTwo(problem.headDim) && isOfTwo(problem.headDimV) && workgroupsOfTwo(problem) > kUnits;
+  return isOfTwo(problem.headDim) && isOfTwo(problem.valueHeadDim()) && workgroupsOfTwo(problem) > kUnits;
 }
 
 /// Whether of those a heavy one should share its unit with a light one: under a causal mask the first blocks have most
@@ -148,7 +148,7 @@ std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &pro
                                                       std::string_view schedule) {
   auto schedules = [&](BackwardPart part) { return schedulesFor(part, problem.forward, schedule); };
   BackwardChoices ofKeys, ofQueries;
-  if (problem.forward.headDim + problem.forward.headDimV <= kMaxSummed)
+  if (problem.forward.headDim + problem.forward.valueHeadDim() <= kMaxSummed)
     for (const std::string &name : schedules(BackwardPart::DkDv)) {
       BackwardKernel kernel = kernelOf(BackwardPart::DkDv, name);
       ofKeys.push_back({name == kTwoOnAUnit && wantsPairs(problem.forward) ? paired(kernel) : kernel});
@@ -192,8 +192,8 @@ std::string attention::describeBackward(const ForwardSemantics &semantics, const
   std::string text = "attn.backward @fmha_bwd_" + whose + "_" + semantics.kernelSuffix() + " part(" +
                      name + ") element_type(" + std::string(irName(semantics.dtype.q)) +
                      ") head_dim(" + std::to_string(semantics.headDim) + ")";
-  if (semantics.headDimV != semantics.headDim)
-    text += " head_dim_v(" + std::to_string(semantics.headDimV) + ")";
+  if (semantics.valueHeadDim() != semantics.headDim)
+    text += " head_dim_v(" + std::to_string(semantics.valueHeadDim()) + ")";
   if (semantics.dropout)
     text += " dropout";
   for (const SequenceList &list : sequenceLists())
@@ -242,7 +242,7 @@ Status attention::checkBackward(const BackwardProblem &problem, std::string_view
   };
   const ForwardProblem &forward = problem.forward;
   for (auto [name, dim] : {std::pair("head-dim", forward.headDim),
-                           std::pair("head-dim-v", forward.headDimV)})
+                           std::pair("head-dim-v", forward.valueHeadDim())})
     if (dim % kHeadUnit != 0 || dim > kMaxHead)
       return refuse(std::string(name) + " is " + std::to_string(dim) + ", use a multiple of " +
                     std::to_string(kHeadUnit) + " up to " + std::to_string(kMaxHead));

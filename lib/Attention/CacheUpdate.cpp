@@ -32,8 +32,8 @@ static bool dividesNewRows(const ForwardSemantics &semantics) { return semantics
 
 static std::string appendName(const ForwardSemantics &semantics) {
   std::string name = "append_d" + std::to_string(semantics.headDim);
-  if (semantics.headDimV != semantics.headDim)
-    name += "x" + std::to_string(semantics.headDimV);
+  if (semantics.valueHeadDim() != semantics.headDim)
+    name += "x" + std::to_string(semantics.valueHeadDim());
   name += "_" + optionName(semantics.dtype);
   if (semantics.lists.inPages())
     name += (semantics.lists.pageLists ? "_page_lists" : "_pages") + std::to_string(semantics.lists.pageSize) +
@@ -147,7 +147,7 @@ private:
 Writer::Writer(const ForwardSemantics &semantics, std::string_view architecture)
     : semantics(semantics), update(semantics.update), architecture(architecture), isPacked(semantics.lists.packedQ) {
   HeadTile ofQueries(semantics.headDim, false), ofKeys(semantics.headDim, semantics.lists.vectorPages),
-      ofValues(semantics.headDimV, semantics.lists.vectorPages);
+      ofValues(semantics.valueHeadDim(), semantics.lists.vectorPages);
   auto add = [&](const char *source, const char *target, const HeadTile &tile, bool turned, bool isQuery) {
     parts.push_back({source, target, tile, turned, isQuery, !isQuery && dividesNewRows(semantics), semantics.typeOf(source),
                      semantics.typeOf(target)});

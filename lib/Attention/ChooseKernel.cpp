@@ -101,7 +101,7 @@ Result<KernelChoice> KernelRegistry::choose(const ForwardProblem &problem, std::
 /// padded, not cut.
 static int64_t distance(const ForwardProblem &problem, const ForwardProblem &other) {
   auto between = [](int64_t from, int64_t to) { return to >= from ? to - from : 2 * (from - to); };
-  return between(problem.headDim, other.headDim) + between(problem.headDimV, other.headDimV);
+  return between(problem.headDim, other.headDim) + between(problem.valueHeadDim(), other.valueHeadDim());
 }
 
 /// Rules that a kernel breaks, those about what is computed before those about where elements lie.
@@ -209,12 +209,29 @@ Result<const KernelEntry *> KernelRegistry::selectCombine(const ForwardProblem &
                      "' on " + std::string(architecture) + ": " + why + "; use num-splits 1");
 }
 
+/// Whether the kernel is for something else altogether, so that its rules tell a reader nothing about the problem.
+static bool isForAnother(const Candidate &candidate) {
+  return llvm::any_of(candidate.broken, [](const BrokenRule &rule) {
+    return rule.field == "arch" || rule.field == "dtype" || rule.field == "num-splits";
+  });
+}
+
 std::string KernelChoice::explain(const ForwardProblem &problem) const {
+  std::vector<const Candidate *> told;
+  for (const Candidate &candidate : candidates)
+    if (!isForAnother(candidate))
+      told.push_back(&candidate);
+  std::stable_partition(told.begin(), told.end(), [](const Candidate *one) { return one->broken.empty(); });
+  size_t width = 0;
+  for (const Candidate *candidate : told)
+    width = std::max(width, candidate->kernel->name.size());
   std::string text;
   llvm::raw_string_ostream out(text);
   out << "problem  " << problem.describe() << '\n';
-  for (const Candidate &candidate : candidates)
-    out << (candidate.chosen ? "  * " : "    ") << llvm::left_justify(candidate.kernel->name, 28)
-        << ' ' << candidate.reason() << '\n';
+  for (const Candidate *candidate : told)
+    out << (candidate->chosen ? "  * " : "    ") << llvm::left_justify(candidate->kernel->name, width) << "  "
+        << candidate->reason() << '\n';
+  if (told.size() < candidates.size())
+    out << "    (and " << candidates.size() - told.size() << " for other types, another chip, or another number of slices)\n";
   return text;
 }

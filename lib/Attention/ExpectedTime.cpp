@@ -69,12 +69,17 @@ double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
       .microseconds;
 }
 
+static double bytesOfRow(ElementType type, int64_t elements) {
+  constexpr double bitsOfByte = 8;
+  return double(elements) * infoOf(type).bits / bitsOfByte;
+}
+
 /// Bytes of the rows of a head: Q in, unless no key is seen, and what is computed of it out.
 double SlicesLaunch::bytesOfRows(int64_t block, int64_t slice) const {
   const int64_t rows = std::min(problem.seqQ - block * cost.rows, cost.rows);
-  const int64_t in = tilesOf(block, slice).empty() ? 0 : bytesOf(problem.dtype.q);
+  const double in = tilesOf(block, slice).empty() ? 0 : bytesOfRow(problem.dtype.q, problem.headDim);
   const int64_t out = splits > 1 ? kPartialBytes : bytesOf(problem.dtype.o);
-  return double(rows) * double(problem.headDim * in + problem.headDimV * out);
+  return double(rows) * (in + double(problem.valueHeadDim() * out));
 }
 
 KeyRange SlicesLaunch::keysRead(int64_t block, int64_t slice) const {
@@ -123,8 +128,8 @@ double SlicesLaunch::memoryMicroseconds(const Machine &machine) const {
       keys += double(keysRead(block, slice).size());
       rowBytes += bytesOfRows(block, slice);
     }
-  const int64_t ofKey = problem.headDim * bytesOf(problem.dtype.k) + problem.headDimV * bytesOf(problem.dtype.v);
-  const double keyBytes = double(ofKey) * distinctShare(machine);
+  const double ofKey = bytesOfRow(problem.dtype.k, problem.headDim) + bytesOfRow(problem.dtype.v, problem.valueHeadDim());
+  const double keyBytes = ofKey * distinctShare(machine);
   return double(problem.batch * problem.heads) * (keys * keyBytes + rowBytes) / machine.bytesPerMicrosecond();
 }
 
@@ -156,7 +161,7 @@ static bool isPlain(const ForwardProblem &problem) {
 
 std::optional<double> attention::expectedMicroseconds(const ForwardProblem &problem, const KernelEntry &kernel,
                                                       const Machine &machine) {
-  const KernelCost *cost = kernel.costOf({problem.headDim, problem.headDimV}, machine.arch->name,
+  const KernelCost *cost = kernel.costOf({problem.headDim, problem.valueHeadDim()}, machine.arch->name,
                                          problem.visibility.laterRowsSeeMore(), problem.wantLse);
   if (!cost || !isPlain(problem))
     return std::nullopt;

@@ -28,7 +28,7 @@ std::string_view attention::toString(KernelOrigin origin) {
 }
 
 size_t ProblemHash::operator()(const ForwardProblem &problem) const {
-  return llvm::hash_combine(problem.dtype.q, problem.dtype.k, problem.headDim, problem.headDimV,
+  return llvm::hash_combine(problem.dtype.q, problem.dtype.k, problem.headDim, problem.valueHeadDim(),
                             &problem.visibility.kind(), problem.wantLse, problem.batch,
                             problem.heads, problem.kvHeads, problem.seqQ, problem.seqKv);
 }

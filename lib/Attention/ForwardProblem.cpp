@@ -48,8 +48,8 @@ static std::string describeBlocks(const DescaleBlocks &blocks, const std::string
 
 std::string ForwardSemantics::kernelSuffix() const {
   std::string text = "d" + std::to_string(headDim);
-  if (headDimV != headDim)
-    text += "x" + std::to_string(headDimV);
+  if (valueHeadDim() != headDim)
+    text += "x" + std::to_string(valueHeadDim());
   text += "_" + optionName(dtype) + "_" + std::string(visibility.name());
   if (descale)
     text += "_descale" + describeBlocks(descaleBlocks, "_");
@@ -140,7 +140,52 @@ static void addDescales(const ForwardProblem &problem, std::vector<TensorSpec> &
   auto blocksOf = [](int64_t rows, int64_t size) { return size == 0 ? 0 : (rows + size - 1) / size; };
   add("q_descale", blocks.rows != 0 ? problem.heads : problem.kvHeads, blocksOf(problem.seqQ, blocks.rows));
   add("k_descale", problem.kvHeads, blocksOf(problem.seqKv, blocks.keys));
-  add("v_descale", problem.kvHeads, blocks.channels ? problem.headDimV : 0);
+  add("v_descale", problem.kvHeads, blocks.channels ? problem.valueHeadDim() : 0);
+}
+
+/// Words of scales of each row; where rows are packed there is no batch.
+static void addBlockScales(const ForwardProblem &problem, std::vector<TensorSpec> &list) {
+  constexpr int64_t perWord = kMxBlock * 4;
+  const int64_t words = (problem.headDim + perWord - 1) / perWord;
+  auto add = [&](const std::string &name, int64_t heads, bool isPacked, int64_t rows) {
+    int64_t ofHead = saturatingMultiply(words, rows);
+    TensorSpec scales{name, TensorRole::Input, ElementType::I32, words,
+                      {{"batch", name + "_stride_b", problem.batch, saturatingMultiply(heads, ofHead)},
+                       {"head", name + "_stride_h", heads, ofHead},
+                       {"sequence", name + "_stride_s", rows, words}}, true, /*strided=*/false};
+    if (isPacked)
+      scales.dimensions.erase(scales.dimensions.begin());
+    list.push_back(std::move(scales));
+  };
+  const SequenceLists &lists = problem.lists;
+  add("q_scale", problem.heads, lists.packedQ, lists.packedQ ? problem.totalQ : problem.seqQ);
+  add("k_scale", problem.kvHeads, lists.packedKv, lists.packedKv ? problem.totalKv : problem.seqKv);
+}
+
+static Status checkBlockScales(const ForwardProblem &problem) {
+  constexpr int64_t unit = 64;
+  const auto tensors = {std::pair("q", problem.dtype.q), {"k", problem.dtype.k}};
+  for (auto [tensor, type] : tensors)
+    if (type == ElementType::F4E2M1 && !problem.mxScales)
+      return unsupported("dtype of " + std::string(tensor) + " is f4e2m1, whose numbers have scales of blocks; give these, too (mx)");
+  if (!problem.mxScales)
+    return Status::success();
+  for (auto [tensor, type] : tensors)
+    if (infoOf(type).bits > 8 || !infoOf(type).isFloat())
+      return unsupported("mx scales multiply floats of 8 and 4 bits, and dtype of " + std::string(tensor) + " is " +
+                         std::string(optionName(type)) + "; use f8e4m3 or f4e2m1_v_f8e4m3, or leave mx out");
+  if (problem.headDim % unit != 0)
+    return unsupported("head-dim is " + std::to_string(problem.headDim) + " with mx scales, which are of multiples of " +
+                       std::to_string(unit) + "; pad heads of Q and K with zeros");
+  if (problem.lists.inPages())
+    return unsupported("mx scales are of keys that follow one another, and there are pages; give keys packed or dense, or use "
+                       "descales (descale)");
+  if (problem.update.appends || problem.update.turns())
+    return unsupported("mx scales are those of all keys, and new ones are appended or turned; quantise keys before, and leave "
+                       "append and rotary out");
+  if (problem.work.any())
+    return unsupported("a list of work has rows of several heads, and mx scales are of one; leave one of them out");
+  return Status::success();
 }
 
 static Status checkDescales(const ForwardProblem &problem) {
@@ -175,13 +220,15 @@ static TensorStrides denseStrides(Layout layout, int64_t sequence, int64_t heads
 static TensorSpec rowsOfHeads(const ForwardProblem &problem, const char *name, TensorRole role, bool isPacked,
                               int64_t sequence, int64_t perSequence, int64_t dim) {
   auto given = problem.strides.find(name);
+  const ElementType type = problem.typeOf(name);
+  dim = countInMemory(type, dim);
   TensorStrides at = given != problem.strides.end() ? given->second
                                                     : denseStrides(problem.layout, sequence, perSequence, dim);
   // Kernels work on blocks of rows: those behind the only one must not lie within it.
   if (sequence == 1)
     at.sequence = std::max(at.sequence, dim);
   std::string stride = std::string(name) + "_stride_";
-  TensorSpec spec{name, role, problem.typeOf(name), dim,
+  TensorSpec spec{name, role, inMemory(type), dim,
                   {{"batch", stride + "b", problem.batch, at.batch},
                    {"head", stride + "h", perSequence, at.head},
                    {"sequence", stride + "s", sequence, at.sequence, kTileRows}}};
@@ -193,7 +240,7 @@ static TensorSpec rowsOfHeads(const ForwardProblem &problem, const char *name, T
 /// Appends what is written to a cache, and what it is turned by.
 static void addUpdate(const ForwardProblem &problem, std::vector<TensorSpec> &list) {
   if (problem.update.appends)
-    for (auto [name, dim] : {std::pair("k_new", problem.headDim), {"v_new", problem.headDimV}})
+    for (auto [name, dim] : {std::pair("k_new", problem.headDim), {"v_new", problem.valueHeadDim()}})
       list.push_back(rowsOfHeads(problem, name, TensorRole::Input, problem.lists.packedQ,
                                  problem.lists.packedQ ? problem.totalQ : problem.newRows, problem.kvHeads, dim));
   if (!problem.update.turns())
@@ -229,13 +276,14 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
     return rowsOfHeads(*this, name, role, isPacked, sequence, perSequence, dim);
   };
   // The batch counts pages, the sequence their rows.
-  auto pool = [&](const char *name, int64_t dim) {
+  auto pool = [&](const char *name, int64_t elements) {
+    const int64_t dim = countInMemory(dtype.of(name), elements);
     auto given = strides.find(name);
     Layout order = pageLayout == PageLayout::NHD ? Layout::BSHD : Layout::BHSD;
     TensorStrides at =
         given != strides.end() ? given->second : denseStrides(order, lists.pageSize, kvHeads, dim);
     std::string stride = std::string(name) + "_stride_";
-    return TensorSpec{name, TensorRole::Input, dtype.of(name), dim,
+    return TensorSpec{name, TensorRole::Input, inMemory(dtype.of(name)), dim,
                       {{"page", stride + "b", numPages, at.batch},
                        {"head", stride + "h", kvHeads, at.head},
                        {"sequence", stride + "s", lists.pageSize, at.sequence}}};
@@ -256,10 +304,12 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
   int64_t rowsQ = lists.packedQ ? totalQ : seqQ;
   std::vector<TensorSpec> list = {
       tensor("q", TensorRole::Input, lists.packedQ, rowsQ, heads, headDim),
-      keys("k", headDim), keys("v", headDimV),
-      tensor("o", TensorRole::Output, lists.packedQ, rowsQ, heads, headDimV), std::move(lse)};
+      keys("k", headDim), keys("v", valueHeadDim()),
+      tensor("o", TensorRole::Output, lists.packedQ, rowsQ, heads, valueHeadDim()), std::move(lse)};
   if (descale)
     addDescales(*this, list);
+  if (mxScales)
+    addBlockScales(*this, list);
   if (sink)
     list.push_back({"sink", TensorRole::Input, ElementType::F32, heads, {}, true, /*strided=*/false});
   for (const SequenceList &entry : sequenceLists())
@@ -316,6 +366,11 @@ std::string attention::shortest(double value) {
   return std::string(text, end);
 }
 
+/// An extent where it is not said: 0 where that is its `initial`.
+static int64_t orOtherwise(int64_t value, int64_t initial, int64_t otherwise) {
+  return value == 0 && initial == 0 ? otherwise : value;
+}
+
 /// " B1 H8/2 Sq1000 Skv1000 D128".
 static std::string describeExtents(const ForwardProblem &problem) {
   std::string text;
@@ -324,7 +379,7 @@ static std::string describeExtents(const ForwardProblem &problem) {
       text += std::string(spelled) + std::to_string(value);
   };
 #define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
-  add(spelled, problem.member, otherwise);
+  add(spelled, orOtherwise(problem.member, initial, otherwise), otherwise);
 #include "hocket/Attention/ProblemFields.def"
   return text;
 }
@@ -400,7 +455,7 @@ static Status checkExtents(const ForwardProblem &problem) {
       {"kv-heads", problem.kvHeads, kMaxExtent},    {"seq-q", problem.seqQ, kMaxExtent},
       {"seq-kv", problem.seqKv, kMaxExtent},        {"head-dim", problem.headDim, kMaxHeadDim},
       {"total-q", problem.totalQ, kMaxRowNumber},   {"total-kv", problem.totalKv, kMaxRowNumber},
-      {"head-dim-v", problem.headDimV, kMaxHeadDim}, {"num-pages", problem.numPages, kMaxRowNumber},
+      {"head-dim-v", problem.valueHeadDim(), kMaxHeadDim}, {"num-pages", problem.numPages, kMaxRowNumber},
       {"table-pages", problem.tablePages, kMaxRowNumber}, {"append", problem.newRows, kMaxRowNumber},
       {"positions", problem.positions, kMaxExtent},
   };
@@ -458,6 +513,8 @@ Status attention::validate(const ForwardProblem &problem) {
   if (Status status = checkUpdate(problem); !status.ok())
     return status;
   if (Status status = checkDescales(problem); !status.ok())
+    return status;
+  if (Status status = checkBlockScales(problem); !status.ok())
     return status;
   if (Status status = checkLists(problem); !status.ok())
     return status;
@@ -554,7 +611,7 @@ static int64_t tensorsOfMasks(const ForwardProblem &problem) {
 manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
   manifest::Variables variables = {
 #define HOCKET_EXTENT(name, member, initial, otherwise, spelled, option, meta, help)                                   \
-  {#name, Value::integer(problem.member)},
+  {#name, Value::integer(orOtherwise(problem.member, initial, otherwise))},
 #include "hocket/Attention/ProblemFields.def"
       {"causal", Value::integer(causalVariable(problem.visibility))},
       {"mask_left", Value::integer(problem.visibility.kind().left)},

@@ -7,9 +7,11 @@ using namespace hocket;
 using namespace hocket::attention;
 
 static bool isSmall(ElementType type) { return infoOf(type).isFloat() && infoOf(type).bits == 8; }
+/// Floats of 4 bits, which are Q or K beside what has 8.
+static bool isTiny(ElementType type) { return type == ElementType::F4E2M1; }
 
 ElementType HeadTypes::usualOutput() const {
-  if (!isSmall(q) && q != ElementType::I8)
+  if (!isSmall(q) && !isTiny(q) && q != ElementType::I8)
     return q;
   return isOperandType(v) ? v : ElementType::BF16;
 }
@@ -38,12 +40,14 @@ std::string attention::optionName(const HeadTypes &types) {
   return text;
 }
 
-static Result<ElementType> parseType(std::string_view text) {
+Result<ElementType> attention::parseHeadType(std::string_view text) {
   if (std::optional<ElementType> type = parseElementType(text))
     return *type;
+  if (text == hocket::optionName(ElementType::F4E2M1))
+    return ElementType::F4E2M1;
   return invalidInput("dtype '" + std::string(text) +
-                      "' is not supported; use bf16, fp16, f8e4m3, f8e5m2, f32, or bf16_kv_f8e4m3 or i8_v_f8e4m3 for K or V of "
-                      "another type than Q");
+                      "' is not supported; use bf16, fp16, f8e4m3, f8e5m2, f32, or bf16_kv_f8e4m3, i8_v_f8e4m3 or f4e2m1_v_f8e4m3 "
+                      "for K or V of another type than Q");
 }
 
 Result<HeadTypes> attention::parseHeadTypes(std::string_view text) {
@@ -53,13 +57,13 @@ Result<HeadTypes> attention::parseHeadTypes(std::string_view text) {
     words.push_back(text.substr(at, end - at));
     at = end + 1;
   }
-  Result<ElementType> q = parseType(words.size() % 2 == 1 ? words.front() : text);
+  Result<ElementType> q = parseHeadType(words.size() % 2 == 1 ? words.front() : text);
   if (!q.ok())
     return q.error();
   HeadTypes types(*q);
   bool isOutputGiven = false;
   for (size_t i = 1; i < words.size(); i += 2) {
-    Result<ElementType> type = parseType(words[i + 1]);
+    Result<ElementType> type = parseHeadType(words[i + 1]);
     if (!type.ok())
       return type.error();
     std::string_view tensor = words[i];
@@ -100,11 +104,25 @@ static Status validateIntegers(const HeadTypes &types) {
   return mayWrite ? Status::success() : refuse("o", types.o, nearest);
 }
 
+/// Q or K have 4 bits.
+static Status validateTiny(const HeadTypes &types) {
+  constexpr ElementType usual = ElementType::F8E4M3;
+  const HeadTypes nearest(ElementType::F4E2M1, ElementType::F4E2M1, isSmall(types.v) ? types.v : usual);
+  for (auto [tensor, type] : {std::pair("q", types.q), {"k", types.k}})
+    if (!isSmall(type) && !isTiny(type))
+      return refuse(tensor, type, nearest);
+  if (!isSmall(types.v))
+    return refuse("v", types.v, nearest);
+  return isOperandType(types.o) ? Status::success() : refuse("o", types.o, nearest);
+}
+
 Status attention::validate(const HeadTypes &types) {
   if (types.q == ElementType::I8 || types.k == ElementType::I8)
     return validateIntegers(types);
   const ElementType q = types.q;
   const bool isWide = q == ElementType::F32;
+  if (isTiny(q) || isTiny(types.k))
+    return validateTiny(types);
   if (!isOperandType(q) && !isSmall(q) && !isWide)
     return noKernelTakes("dtype", q);
   for (auto [tensor, type] : {std::pair("k", types.k), {"v", types.v}})

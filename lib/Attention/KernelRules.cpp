@@ -89,6 +89,7 @@ private:
     auto name = [](const HeadTypes &types) { return optionName(types); };
     if (entry.role != KernelRole::Combine)
       return checkOption("dtype", problem.dtype, entry.dtypes, name);
+    problem.mxScales = false;
     HeadTypes written = problem.dtype.o;
     checkOption("dtype", written, entry.dtypes, name);
     if (written != HeadTypes(problem.dtype.o))
@@ -122,6 +123,10 @@ private:
     if (problem.descaleBlocks.rows != 0) {
       repairable = false;
       fail("descale-rows", std::to_string(problem.descaleBlocks.rows), "0, since its rows are heads");
+    }
+    if (problem.mxScales) {
+      repairable = false;
+      fail("mx", "there", "none, since its rows are heads");
     }
     if (entry.tuning.splitWaves && problem.semantics().lists.vectorPages) {
       repairable = false;
@@ -194,7 +199,7 @@ private:
   }
 
   void checkHeadDims() {
-    HeadDims found{problem.headDim, problem.headDimV};
+    HeadDims found{problem.headDim, problem.valueHeadDim()};
     if (entry.role == KernelRole::Combine)
       found.qk = found.v;
     if (entry.takes(found))

@@ -13,9 +13,10 @@ using namespace hocket::attention;
 static KernelVariant variantOfCombine(const ForwardProblem &problem) {
   KernelVariant variant;
   variant.dtype = problem.dtype.o;
-  variant.headDim = variant.headDimV = problem.headDimV;
+  variant.headDim = variant.headDimV = problem.valueHeadDim();
   for (const ForwardFlag &flag : forwardFlags())
     variant.*flag.value = problem.*flag.value;
+  variant.mxScales = false;
   return variant;
 }
 

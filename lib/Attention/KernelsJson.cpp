@@ -5,6 +5,7 @@
 #include "hocket/Attention/Kernels.h"
 
 #include "Manifest/Json.h"
+#include "RegistryJson.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,23 +22,6 @@ namespace json = llvm::json;
 
 static constexpr int64_t kRegistryVersion = 1;
 
-/// Refuses keys of `value`, an object, that are not among `known`.
-static bool checkKeys(const json::Value &value, llvm::ArrayRef<StringRef> known, json::Path path) {
-  const json::Object *object = value.getAsObject();
-  if (!object) {
-    path.report("expected object");
-    return false;
-  }
-  std::vector<StringRef> unknown; // of the object's own keys: the path keeps what it is given
-  for (const auto &[key, element] : *object)
-    if (!llvm::is_contained(known, key.str()))
-      unknown.push_back(key);
-  if (unknown.empty())
-    return true;
-  path.field(*llvm::min_element(unknown)).report("unknown key");
-  return false;
-}
-
 namespace hocket::attention {
 static bool fromJSON(const json::Value &value, HeadTypes &types, json::Path path) {
   Result<HeadTypes> parsed = parseHeadTypes(value.getAsString().value_or(""));
@@ -46,16 +30,6 @@ static bool fromJSON(const json::Value &value, HeadTypes &types, json::Path path
     return false;
   }
   types = *parsed;
-  return true;
-}
-
-static bool fromJSON(const json::Value &value, HeadDims &dims, json::Path path) {
-  const json::Array *pair = value.getAsArray();
-  if (!pair || pair->size() != 2 || !(*pair)[0].getAsInteger() || !(*pair)[1].getAsInteger()) {
-    path.report("expected two integers: of Q and K, of V and O");
-    return false;
-  }
-  dims = {*(*pair)[0].getAsInteger(), *(*pair)[1].getAsInteger()};
   return true;
 }
 
@@ -68,37 +42,6 @@ static bool fromJSON(const json::Value &value, KernelRole &role, json::Path path
     }
   path.report("expected \"whole\", \"slices\" or \"combine\"");
   return false;
-}
-
-static bool readCurves(json::ObjectMapper &map, CostCurves &curves) {
-  return map.map("alone", curves.alone) && map.mapOptional("shared", curves.shared) &&
-         map.mapOptional("alone_later", curves.aloneLater) && map.mapOptional("shared_later", curves.sharedLater);
-}
-
-static bool fromJSON(const json::Value &value, CostCurves &curves, json::Path path) {
-  json::ObjectMapper map(value, path);
-  return map && checkKeys(value, {"alone", "shared", "alone_later", "shared_later"}, path) && readCurves(map, curves);
-}
-
-static bool fromJSON(const json::Value &value, PairCosts &pair, json::Path path) {
-  json::ObjectMapper map(value, path);
-  return map && checkKeys(value, {"cycles", "later", "skew"}, path) && map.map("cycles", pair.cycles) &&
-         map.map("later", pair.later) && map.map("skew", pair.skew);
-}
-
-static bool fromJSON(const json::Value &value, KernelCost &cost, json::Path path) {
-  json::ObjectMapper map(value, path);
-  return map &&
-         checkKeys(value,
-                   {"arch", "head_dims", "causal", "lse", "rows", "keys", "resident", "tiles", "alone", "shared",
-                    "alone_later", "shared_later", "skew", "pair", "part_tile", "few_rows"},
-                   path) &&
-         map.map("arch", cost.architecture) && map.map("head_dims", cost.headDims) && map.map("rows", cost.rows) &&
-         map.map("keys", cost.keys) && map.map("resident", cost.resident) && readCurves(map, cost.cycles) &&
-         map.mapOptional("tiles", cost.tiles) && map.mapOptional("skew", cost.skew) &&
-         map.mapOptional("pair", cost.pair) && map.mapOptional("part_tile", cost.partTile) &&
-         map.mapOptional("few_rows", cost.fewRows) &&
-         map.mapOptional("causal", cost.causal) && map.mapOptional("lse", cost.lse);
 }
 
 static bool fromJSON(const json::Value &value, Visibility &mask, json::Path path) {
@@ -153,42 +96,6 @@ static bool readExpression(const json::Object &object, manifest::Expression &out
   return true;
 }
 
-/// Whether each curve has `count` numbers, or none, but for that of workgroups alone.
-static bool haveEach(const CostCurves &curves, size_t count) {
-  const auto isFull = [count](const std::vector<double> &curve) { return curve.empty() || curve.size() == count; };
-  return curves.alone.size() == count && isFull(curves.shared) && isFull(curves.aloneLater) &&
-         isFull(curves.sharedLater);
-}
-
-/// What is wrong with a cost; empty: nothing.
-static llvm::StringLiteral faultOf(const KernelCost &cost) {
-  if (cost.rows < 1 || cost.keys < 1 || cost.resident < 1)
-    return "rows, keys and resident must be at least 1";
-  const size_t points = cost.cycles.alone.size();
-  constexpr size_t kMostPoints = 32;
-  if (points < 2 || points > kMostPoints || (cost.resident > 1 && cost.cycles.shared.empty()))
-    return "alone, and shared where several are resident, have the cycles for 2 to 32 numbers of tiles";
-  if (!haveEach(cost.cycles, points) || (!cost.skew.empty() && cost.skew.size() != points) ||
-      (!cost.tiles.empty() && cost.tiles.size() != points))
-    return "tiles, alone, shared, alone_later, shared_later and skew have as many numbers, or none where they may lack";
-  const auto falls = llvm::adjacent_find(cost.tiles, std::greater_equal<>());
-  if (!cost.tiles.empty() && (cost.tiles.front() < 0 || falls != cost.tiles.end()))
-    return "tiles must be at least 0, and ascend";
-  const PairCosts &pair = cost.pair;
-  if (!pair.cycles.empty() &&
-      (pair.cycles.size() != points || pair.later.size() != points || pair.skew.size() != points))
-    return "pair has as many numbers as alone, of cycles, later and skew";
-  const auto isShare = [](double skew) { return skew >= 0 && skew < 1; };
-  if (!llvm::all_of(cost.skew, isShare) || !llvm::all_of(pair.skew, isShare))
-    return "skew must be at least 0 and less than 1";
-  const auto isNothing = [](const CostCurves &curves) { return haveEach(curves, 0); };
-  if ((!isNothing(cost.partTile) && !haveEach(cost.partTile, kPartTiles)) ||
-      (!isNothing(cost.fewRows) && !haveEach(cost.fewRows, kFewRows) &&
-       !haveEach(cost.fewRows, kFewRows + kRowShares)))
-    return "few_rows has 8 or 12 numbers of each kind, part_tile 12";
-  return "";
-}
-
 static bool checkEntry(const KernelEntry &entry, json::Path path) {
   auto fail = [&](const char *key, llvm::StringLiteral wanted) {
     path.field(key).report(wanted);
@@ -209,18 +116,12 @@ static bool checkEntry(const KernelEntry &entry, json::Path path) {
     return fail("kv_tile", "max_sequence and stride_multiple must be at least 1, kv_tile 0");
   if (entry.headDimMultiple < 0 || (entry.headDimMultiple > 0 && entry.headDimMax < 1))
     return fail("head_dim_multiple", "expected a positive number, with head_dim_max");
-  for (const KernelCost &cost : entry.costs) {
-    if (!llvm::is_contained(entry.architectures, cost.architecture))
-      return fail("costs", "arch must be one of the kernel's");
-    if (llvm::StringLiteral wrong = faultOf(cost); !wrong.empty())
-      return fail("costs", wrong);
-  }
   return true;
 }
 
 static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path path) {
   if (!checkKeys(value,
-                 withFlags({"name", "summary", "role", "costs", "arch", "dtypes", "head_dims",
+                 withFlags({"name", "summary", "role", "arch", "dtypes", "head_dims",
                             "head_dim_multiple", "head_dim_max", "masks", "max_sequence",
                             "stride_multiple", "schedule", "waves", "kv_tile", "block_order",
                             "workgroups", "modifications", "group_rows", "split_waves", "join_items", "scalars_in_lanes", "priority", "pays",
@@ -230,8 +131,7 @@ static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path pa
   json::ObjectMapper map(value, path);
   const json::Object &object = *value.getAsObject();
   return map && map.map("name", entry.name) && map.map("summary", entry.summary) &&
-         map.mapOptional("role", entry.role) && map.mapOptional("costs", entry.costs) &&
-         map.map("arch", entry.architectures) && map.map("dtypes", entry.dtypes) &&
+         map.mapOptional("role", entry.role) && map.map("arch", entry.architectures) && map.map("dtypes", entry.dtypes) &&
          map.map("head_dims", entry.headDims) &&
          map.mapOptional("head_dim_multiple", entry.headDimMultiple) &&
          map.mapOptional("head_dim_max", entry.headDimMax) &&
@@ -328,16 +228,6 @@ static json::Array names(const std::vector<HeadTypes> &list) {
   return array;
 }
 
-static void writeCurves(json::OStream &out, const CostCurves &curves) {
-  out.attribute("alone", json::Array(curves.alone));
-  if (!curves.shared.empty())
-    out.attribute("shared", json::Array(curves.shared));
-  if (!curves.aloneLater.empty())
-    out.attribute("alone_later", json::Array(curves.aloneLater));
-  if (!curves.sharedLater.empty())
-    out.attribute("shared_later", json::Array(curves.sharedLater));
-}
-
 static void writeEntry(json::OStream &out, const KernelEntry &entry) {
   json::Array headDims;
   for (HeadDims dims : entry.headDims)
@@ -380,32 +270,7 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
   if (!entry.costs.empty())
     out.attributeArray("costs", [&] {
       for (const KernelCost &cost : entry.costs)
-        out.object([&] {
-          out.attribute("arch", cost.architecture);
-          out.attribute("head_dims", json::Array{cost.headDims.qk, cost.headDims.v});
-          if (cost.causal)
-            out.attribute("causal", true);
-          if (cost.lse)
-            out.attribute("lse", true);
-          out.attribute("rows", cost.rows);
-          out.attribute("keys", cost.keys);
-          out.attribute("resident", cost.resident);
-          if (!cost.tiles.empty())
-            out.attribute("tiles", json::Array(cost.tiles));
-          writeCurves(out, cost.cycles);
-          if (!cost.skew.empty())
-            out.attribute("skew", json::Array(cost.skew));
-          if (!cost.pair.cycles.empty())
-            out.attributeObject("pair", [&] {
-              out.attribute("cycles", json::Array(cost.pair.cycles));
-              out.attribute("later", json::Array(cost.pair.later));
-              out.attribute("skew", json::Array(cost.pair.skew));
-            });
-          if (!cost.partTile.alone.empty())
-            out.attributeObject("part_tile", [&] { writeCurves(out, cost.partTile); });
-          if (!cost.fewRows.alone.empty())
-            out.attributeObject("few_rows", [&] { writeCurves(out, cost.fewRows); });
-        });
+        out.object([&] { writeCost(out, cost); });
     });
   out.attributeArray("variants", [&] {
     for (const KernelVariant &variant : entry.variants())

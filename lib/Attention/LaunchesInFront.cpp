@@ -53,7 +53,7 @@ static DescribedKernel describeWorkList(const ForwardSemantics &semantics) {
 }
 
 static DescribedKernel describeListedCombine(const ForwardSemantics &semantics) {
-  std::string dim = std::to_string(semantics.headDimV), clauses = sequenceClauses(semantics, /*ofKeys=*/false);
+  std::string dim = std::to_string(semantics.valueHeadDim()), clauses = sequenceClauses(semantics, /*ofKeys=*/false);
   std::string name = "fmha_combine_work_d" + dim + "_" + std::string(optionName(semantics.dtype.o));
   for (const char *part : {"packed_queries", "query_lengths"})
     if (clauses.find(part) != std::string::npos)

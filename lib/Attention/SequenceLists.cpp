@@ -138,10 +138,10 @@ static Status checkVectors(const ForwardProblem &problem) {
   };
   if (problem.lists.pageSize % vector != 0)
     return refused("page-size", problem.lists.pageSize, "use such pages, or the layouts nhd or hnd");
-  for (auto [name, dim] : {std::pair("head-dim", problem.headDim), {"head-dim-v", problem.headDimV}})
+  for (auto [name, dim] : {std::pair("head-dim", problem.headDim), {"head-dim-v", problem.valueHeadDim()}})
     if (dim % vector != 0)
       return refused(name, dim, "use the layouts nhd or hnd");
-  for (auto [name, dim] : {std::pair("k", problem.headDim), {"v", problem.headDimV}}) {
+  for (auto [name, dim] : {std::pair("k", problem.headDim), {"v", problem.valueHeadDim()}}) {
     auto given = problem.strides.find(name);
     if (given == problem.strides.end())
       continue;

@@ -34,7 +34,7 @@ static double combineMicroseconds(const ForwardProblem &problem, const KernelCos
                   (rounds - 1) * cost.cyclesOf({.tiles = steps, .isFirst = false}, together);
   double share = std::min(1.0, double(blocks) / double(machine.units));
   double bytes = double(problem.batch * problem.heads * problem.seqQ) *
-                 (double(problem.headDimV * (splits * kPartialBytes + bytesOf(problem.dtype.o))) +
+                 (double(problem.valueHeadDim() * (splits * kPartialBytes + bytesOf(problem.dtype.o))) +
                   double(splits * kPartialBytes));
   double compute = cycles / (machine.clock(share) * 1000);
   return std::max(compute, bytes / machine.bytesPerMicrosecond()) +
@@ -69,7 +69,7 @@ attention::estimateSplits(const ForwardProblem &problem, const KernelEntry &whol
                           const KernelEntry &slices, const KernelRegistry &registry,
                           std::string_view architecture, unsigned units) {
   Result<const ArchInfo *> arch = findArch(architecture);
-  HeadDims dims{problem.headDim, problem.headDimV}, out{problem.headDimV, problem.headDimV};
+  HeadDims dims{problem.headDim, problem.valueHeadDim()}, out{problem.valueHeadDim(), problem.valueHeadDim()};
   const KernelCost *wholeCost = roughCost(whole, dims, architecture, problem.wantLse),
                    *slicesCost = roughCost(slices, dims, architecture);
   if (!arch.ok() || !wholeCost || !slicesCost || units == 0)
@@ -193,7 +193,7 @@ static Result<SelectedKernels> select(const KernelRegistry &registry, const Forw
     selected.split.reason = "not split: no kernel does that for such heads";
     return selected;
   }
-  HeadDims dims{problem.headDim, problem.headDimV};
+  HeadDims dims{problem.headDim, problem.valueHeadDim()};
   for (const KernelEntry *kernel : {*whole, other->kernels[0]})
     if (units == 0 || !roughCost(*kernel, dims, architecture)) {
       selected.split.reason = "not split: what '" + kernel->name + "' costs is not known on " +

@@ -180,6 +180,7 @@ private:
   Status overrideProblems();
   Status makePersistent();
   Status verifyTargets();
+  Status verifyStores();
   Status readManifest();
   void finishManifest(const hsaco::ResourceReport &report);
   std::string textOf(Stage stage);
@@ -257,6 +258,9 @@ Status Compiler::parseMlir() {
   }
   if (Status status = verifyTargets(); !status)
     return status;
+  if (options.to >= Stage::Asm)
+    if (Status status = verifyStores(); !status)
+      return status;
   if (options.from > Stage::Tile)
     return verifyNothingIsChosen();
   if (Status status = makePersistent(); !status)
@@ -381,6 +385,35 @@ Status Compiler::verifyTargets() {
                          << kernel.getTarget() << "', this run compiles for '" << options.target
                          << "'; choose target '" << kernel.getTarget()
                          << "' or expand the problem anew";
+    return diagnostics.error("");
+  }
+  return Status::success();
+}
+
+static bool isStore(Operation *op) {
+  if (isa<tile::StoreOp, tile::StoreBlockOp, tile::StoreRowsOp, tile::AtomicAddOp>(op))
+    return true;
+  return !isa<tile::TileDialect>(op->getDialect()) && hasEffect<MemoryEffects::Write>(op);
+}
+
+/// Whether `kernel` has an op with what `predicate` says.
+static bool hasOp(tile::KernelOp kernel, function_ref<bool(Operation *)> predicate) {
+  return kernel
+      ->walk([&](Operation *op) { return predicate(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
+
+/// Machine code has nothing of what a kernel computes and does not store.
+Status Compiler::verifyStores() {
+  for (tile::KernelOp kernel : module->getOps<tile::KernelOp>()) {
+    const bool reads = hasOp(kernel, [](Operation *op) {
+      return op->getNumRegions() == 0 && hasEffect<MemoryEffects::Read>(op);
+    });
+    if (!reads || hasOp(kernel, isStore))
+      continue;
+    kernel.emitError() << "kernel '" << kernel.getSymName()
+                       << "' reads tensors and stores nothing, so that its machine code would be empty; store a result with "
+                          "'tile.store', 'tile.store_rows', 'tile.store_block' or 'tile.atomic_add'";
     return diagnostics.error("");
   }
   return Status::success();

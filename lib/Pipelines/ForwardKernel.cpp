@@ -43,8 +43,8 @@ static std::string typesOf(const attention::HeadTypes &types) {
 std::string hocket::describeForward(const ForwardSemantics &semantics, bool split) {
   std::string text = "attn.forward @" + forwardName(semantics, split) + " element_type(" +
                      typesOf(semantics.dtype) + ") head_dim(" + std::to_string(semantics.headDim) + ")";
-  if (semantics.headDimV != semantics.headDim)
-    text += " head_dim_v(" + std::to_string(semantics.headDimV) + ")";
+  if (semantics.valueHeadDim() != semantics.headDim)
+    text += " head_dim_v(" + std::to_string(semantics.valueHeadDim()) + ")";
   text += " mask(" + semantics.visibility.attnText() + ")";
   text += clauses(semantics) + (split ? " split" : "");
   if (semantics.descale)
@@ -83,11 +83,17 @@ std::string hocket::describeForward(const attention::ForwardProblem &problem) {
   return describeForward(problem.semantics(), problem.tuning.isSplit());
 }
 
+/// Of the flags those that what combines slices knows.
+static ForwardSemantics ofCombine(ForwardSemantics semantics) {
+  semantics.mxScales = false;
+  return semantics;
+}
+
 std::string hocket::describeCombine(const ForwardSemantics &semantics, const attention::KernelTuning &tuning) {
-  std::string dim = std::to_string(semantics.headDimV);
+  std::string dim = std::to_string(semantics.valueHeadDim());
   return "attn.combine @fmha_combine_d" + dim + "_" + std::string(optionName(semantics.dtype.o)) +
          " element_type(" + std::string(irName(semantics.dtype.o)) + ") head_dim(" + dim + ")" +
-         clauses(semantics) + (tuning.splitWaves ? " split_waves waves(" + std::to_string(tuning.waves) + ")" : "") + "\n";
+         clauses(ofCombine(semantics)) + (tuning.splitWaves ? " split_waves waves(" + std::to_string(tuning.waves) + ")" : "") + "\n";
 }
 
 Result<CompiledKernel> hocket::compileKernel(std::string_view text, std::string_view name,

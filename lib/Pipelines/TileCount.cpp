@@ -13,6 +13,10 @@ using attention::ForwardProblem;
 
 static int64_t inBlocks(int64_t dim) { return llvm::alignTo(dim, kHeadBlock); }
 
+static HeadWidths widthsOf(attention::HeadDims dims, const attention::HeadTypes &types) {
+  return {countInMemory(types.k, inBlocks(dims.qk)), inBlocks(dims.v), bytesOf(inMemory(types.k)), bytesOf(inMemory(types.q))};
+}
+
 Result<std::optional<int64_t>> hocket::tileKeysOf(const attention::KernelEntry &entry, attention::HeadDims dims,
                                                   std::string_view architecture) {
   Result<const ArchInfo *> arch = findArch(architecture);
@@ -21,7 +25,7 @@ Result<std::optional<int64_t>> hocket::tileKeysOf(const attention::KernelEntry &
   if (entry.tuning.kvTile == 0)
     return std::optional<int64_t>();
   // Types of one entry are equally wide.
-  HeadWidths head{inBlocks(dims.qk), inBlocks(dims.v), bytesOf(entry.dtypes.front().k), bytesOf(entry.dtypes.front().q)};
+  HeadWidths head = widthsOf(dims, entry.dtypes.front());
   return std::optional(fetchableKeys(**arch, head, entry.tuning.waves, entry.tuning.kvTile));
 }
 
@@ -34,11 +38,11 @@ static Result<TileSizes> sizesOf(const ForwardProblem &problem, const attention:
   TileShapeConstraints constraints;
   if (entry.tuning.waves != 0)
     constraints.waves = entry.tuning.waves;
-  Result<std::optional<int64_t>> keys = tileKeysOf(entry, {problem.headDim, problem.headDimV}, architecture);
+  Result<std::optional<int64_t>> keys = tileKeysOf(entry, {problem.headDim, problem.valueHeadDim()}, architecture);
   if (!keys.ok())
     return keys.error();
   constraints.kvTile = *keys;
-  HeadWidths head{inBlocks(problem.headDim), inBlocks(problem.headDimV), bytesOf(problem.dtype.k), bytesOf(problem.dtype.q)};
+  HeadWidths head = widthsOf({problem.headDim, problem.valueHeadDim()}, problem.dtype);
   TileShape shape = chooseTileShape(**arch, head, constraints);
   return TileSizes{shape.waves * kWaveRows, shape.kvTile};
 }

@@ -70,6 +70,8 @@ std::string_view hocket::optionName(ElementType type) { return infoOf(type).opti
 std::string_view hocket::irName(ElementType type) { return infoOf(type).ir; }
 bool hocket::isFloat(ElementType type) { return infoOf(type).isFloat(); }
 
+ElementType hocket::inMemory(ElementType type) { return infoOf(type).hasWholeBytes() ? type : ElementType::U8; }
+int64_t hocket::countInMemory(ElementType type, int64_t count) { return count * infoOf(type).bits / infoOf(inMemory(type)).bits; }
 int64_t hocket::bytesOf(ElementType type) {
   assert(infoOf(type).hasWholeBytes() && "no element of a tensor");
   return infoOf(type).bits / 8;

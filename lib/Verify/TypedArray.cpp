@@ -26,6 +26,13 @@ void TypedArray::setBits(size_t index, uint64_t bits) {
   std::memcpy(content.data() + index * width(), &bits, width());
 }
 
+void TypedArray::setPart(size_t index, unsigned partBits, uint64_t bits) {
+  const size_t perElement = infoOf(elementType).bits / partBits, element = index / perElement;
+  const size_t shift = index % perElement * partBits;
+  const uint64_t mask = ((uint64_t(1) << partBits) - 1) << shift;
+  setBits(element, (this->bits(element) & ~mask) | (bits << shift));
+}
+
 void TypedArray::push_back(double number) {
   resize(size() + 1);
   set(size() - 1, number);
@@ -36,12 +43,11 @@ void TypedArray::copy(const TypedArray &from, size_t first, size_t count, size_t
   std::copy_n(from.content.begin() + first * width(), count * width(), content.begin() + to * width());
 }
 
-RowReader::RowReader(ElementType type) {
+RowReader::RowReader(ElementType type) : width(infoOf(type).bits) {
   constexpr unsigned mostBits = 16;
-  unsigned bits = infoOf(type).bits;
-  if (bits > mostBits)
+  if (width > mostBits)
     return;
-  values.resize(size_t(1) << bits);
+  values.resize(size_t(1) << width);
   for (size_t i = 0; i != values.size(); ++i)
     values[i] = decode(type, i);
 }
@@ -52,7 +58,10 @@ void RowReader::read(const TypedArray &from, size_t first, std::span<double> to)
       to[i] = from[first + i];
     return;
   }
-  bool isWide = values.size() > 256;
+  constexpr unsigned byte = 8;
+  if (width < byte)
+    return lookUpPacked(from, first, to);
+  bool isWide = width > byte;
   isWide ? lookUp<uint16_t>(from, first, to) : lookUp<uint8_t>(from, first, to);
 }
 
@@ -64,6 +73,14 @@ void RowReader::lookUp(const TypedArray &from, size_t first, std::span<double> t
     std::memcpy(&bits, at, sizeof(bits));
     at += sizeof(bits);
     number = values[bits];
+  }
+}
+
+void RowReader::lookUpPacked(const TypedArray &from, size_t first, std::span<double> to) const {
+  const size_t perByte = 8 / width;
+  for (size_t i = 0; i != to.size(); ++i) {
+    size_t index = first + i;
+    to[i] = values[from.bits(index / perByte) >> (index % perByte * width) & (values.size() - 1)];
   }
 }
 

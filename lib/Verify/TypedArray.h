@@ -33,6 +33,8 @@ public:
   /// `number`, rounded.
   void set(size_t index, double number) { setBits(index, encode(elementType, number)); }
   void setBits(size_t index, uint64_t bits);
+  /// The same of number `index` of `width` bits, of which an element has several.
+  void setPart(size_t index, unsigned width, uint64_t bits);
   void push_back(double number);
   bool isNan(size_t index) const { return hocket::isNan(elementType, bits(index)); }
   /// Copies `count` elements of `from`, of the same type.
@@ -51,16 +53,19 @@ private:
   std::vector<std::byte> content;
 };
 
-/// Reads rows of arrays of one type: by a table of all patterns where there are few.
+/// Reads rows of numbers of one type: by a table of all patterns where there are few. Of a type of less than a byte the
+/// array has bytes.
 class RowReader {
 public:
   explicit RowReader(ElementType type);
-  /// `to.size()` numbers of `from`, which is of the reader's type, from element `first` on.
+  /// `to.size()` numbers of `from`, which is of the reader's type, from number `first` on.
   void read(const TypedArray &from, size_t first, std::span<double> to) const;
 
 private:
   template <typename Bits> void lookUp(const TypedArray &from, size_t first, std::span<double> to) const;
+  void lookUpPacked(const TypedArray &from, size_t first, std::span<double> to) const;
 
+  unsigned width;             ///< bits of a number
   std::vector<double> values; ///< by bits; empty: too many
 };
 

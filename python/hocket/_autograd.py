@@ -24,6 +24,29 @@ class _Attention(torch.autograd.Function):
         return dq, dk, dv, None, *(other.to(own) for other, own in zip(others, ctx.types))
 
 
+class _Again(torch.autograd.Function):
+    """The same of a call like an earlier one, with all tensors of its key."""
+
+    @staticmethod
+    def forward(ctx, ready, addresses, *tensors):
+        made = ready.run(addresses, tensors)
+        if made is None:
+            return None
+        ctx.ready = ready
+        ctx.arrays = [None if isinstance(tensor, torch.Tensor) else tensor for tensor in tensors]
+        ctx.save_for_backward(*made, *(tensor for tensor in tensors if isinstance(tensor, torch.Tensor)))
+        ctx.set_materialize_grads(False)
+        return made
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, dout, dlse):
+        out, lse, *saved = ctx.saved_tensors
+        rest = iter(saved)
+        tensors = [next(rest) if array is None else array for array in ctx.arrays]
+        return None, None, *ctx.ready.gradients(dout, dlse, out, lse, tensors)
+
+
 class _Once(torch.autograd.Function):
     @staticmethod
     def forward(ctx, function, *tensors):
@@ -46,6 +69,11 @@ def gradients(call, dout, dlse, q, k, v, out, lse):
     if dlse is None:
         return call.backward(dout, q, k, v, out, lse)
     return call.backward_through_lse(dout, dlse, q, k, v, out, lse)
+
+
+def attend_again(ready, key):
+    """out and lse of what is ready, which torch can go back through."""
+    return _Again.apply(ready, key.addresses, *key.tensors)
 
 
 def attend(call, q, k, v, others):

@@ -247,6 +247,7 @@ class Modifications:
         self.texts, self.numbers, self.tensors = [], {}, []
         self.sink = self.blocks = None
         self.descales = []  # (the problem's name, tensor) of Q, K and V, or nothing
+        self.scales = []  # the same of the scales of blocks of Q and K
         self.descale_blocks = {}  # whose numbers they are, as the problem says it
 
     def add(self, name, **numbers):
@@ -262,7 +263,7 @@ class Modifications:
 
     def _all(self):
         own = [] if self.sink is None else [("sink", "sink", self.sink, ())]
-        return self.tensors + own + [(name, name, tensor, ()) for name, tensor in self.descales]
+        return self.tensors + own + [(name, name, tensor, ()) for name, tensor in self.descales + self.scales]
 
     def read(self, first, stream, differentiable):
         """The tensors' memory by their names, and their extents; refuses gradients but those of `differentiable`."""
@@ -369,7 +370,7 @@ class Call:
         captured, problem["extents"] = modifications.read(views["q"], self.stream, self.others)
         problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
         problem["blocks"], problem["gradients"] = modifications.blocks, list(self.others)
-        problem["descale"] = bool(modifications.descales)
+        problem["descale"], problem["mx_scales"] = bool(modifications.descales), bool(modifications.scales)
         problem.update(modifications.descale_blocks)
         self.problem, self._beside, self.captured = problem, {**captured, **lists, **updated}, modifications.given()
         self.sink = modifications.sink
@@ -436,9 +437,9 @@ class Call:
         # A block's queries are read before its rows of O are written, by the same workgroup.
         _check_apart(views, [key for key in ("o", "lse") if key in views], in_place={("o", "q")})
         ran = _run("forward", self.problem, views, self.arch, self.stream)
-        if ran and not may_be_large:
-            _ready.note(self, views, out, lse, is_new)
         rows = _large.shifts(lse) if ran and may_be_large else None
+        if ran and rows is None:
+            _ready.note(self, views, out, lse, is_new)
         if rows is not None:
             self._forward_shifted(rows, views)
             lse += rows
@@ -530,10 +531,10 @@ class Call:
         views = {**views, **self._beside}
         _check_apart(views, written)
         rows = _large.shifts(lse) if _large.may_be(self.problem) else None
-        if rows is None:
-            _run("backward", self.problem, views, self.arch, self.stream)
-        else:
+        if rows is not None:
             self._backward_shifted(rows, views, q)
+        elif _run("backward", self.problem, views, self.arch, self.stream):
+            _ready.note_backward(self, views, made)
         return tuple(made)
 
     def _backward_shifted(self, rows, views, like):

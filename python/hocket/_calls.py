@@ -15,6 +15,10 @@ from ._errors import InvalidInput, Unsupported
 from ._sequences import Sequences, cache_lengths, check_starts, lengths_in_pages
 
 
+#: Elements of a row that share a scale of the mx formats.
+_MX_BLOCK = 32
+
+
 def refuse(given, nothing, name, instead):
     """Refuses argument `name` unless it says that nothing is wanted."""
     if given is not None and (nothing is None or given != nothing):
@@ -114,6 +118,29 @@ def _add_descales(modifications, descales, problem):
         modifications.descales.append((name, _tensors.expanded(descale, shape, wanted)))
 
 
+def _add_block_scales(modifications, scales, problem):
+    """The powers of two of blocks of q and k, both or neither: E8M0, q's shape with a number for each 32 elements."""
+    given = [scale is not None for scale in scales]
+    if not any(given):
+        return
+    if not all(given):
+        present, missing = ("q_scale", "k_scale") if given[0] else ("k_scale", "q_scale")
+        raise InvalidInput(f"argument '{missing}' is missing, which '{present}' goes with")
+    blocks = problem["head_dim"] // _MX_BLOCK
+    for key, scale, heads in zip("qk", scales, (problem["heads"], problem["kv_heads"])):
+        name, shape = f"{key}_scale", tuple(getattr(scale, "shape", ()))
+        rows = problem["total_q"] if key == "q" else problem["total_kv"]
+        dense = problem["batch"], problem["seq_q" if key == "q" else "seq_kv"], heads, blocks
+        wanted = (rows, heads, blocks) if len(shape) == 3 else dense
+        if shape != wanted:
+            raise InvalidInput(f"argument '{name}' has the shape {shape}, wanted {wanted}: one for each {_MX_BLOCK} elements of "
+                               f"'{key}'")
+        if _element_name(scale) not in ("uint8", "float8_e8m0fnu"):
+            raise InvalidInput(f"argument '{name}' has elements of {_element_name(scale)}, wanted bytes of E8M0: uint8 or "
+                               f"float8_e8m0fnu")
+        modifications.scales.append((name, _tensors.scale_words(scale)))
+
+
 def _element_name(tensor):
     return str(getattr(tensor, "dtype", type(tensor).__name__)).rpartition(".")[2]
 
@@ -161,7 +188,7 @@ def check_gqa(q, k, enable_gqa):
         )
 
 
-def _flash_modifications(window, cap, alibi_slopes, sink=None, descales=()):
+def _flash_modifications(window, cap, alibi_slopes, sink=None, descales=(), scales=(None, None)):
     """What flash-attn's arguments ask for, for a problem."""
 
     def modify(problem):
@@ -171,6 +198,7 @@ def _flash_modifications(window, cap, alibi_slopes, sink=None, descales=()):
         if sink is not None:
             _add_sink(modifications, sink, problem)
         _add_descales(modifications, descales, problem)
+        _add_block_scales(modifications, scales, problem)
         if alibi_slopes is not None:
             _add_alibi(modifications, alibi_slopes, problem)
         if window != (-1, -1):
@@ -194,25 +222,25 @@ def _longest_query(cu_seqlens_q, max_seqlen_q):
 
 
 def dense(q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, rng_state, sink, num_splits, arch,
-          dtype=None, stream=None, descales=()):
+          dtype=None, stream=None, descales=(), scales=(None, None)):
     """flash_attn_func."""
     call = Call(
         Names("q", "k", "v"), layout="bshd", mask="causal" if causal else "none", scale=_scale(softmax_scale, "softmax_scale"),
         dtype=dtype, num_splits=num_splits, arch=arch, stream=stream, dropout=_dropout(dropout_p, rng_state, q),
-        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales),
+        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales, scales),
     )
     return call, [("sink", "sink", sink), ("slopes", "alibi_slopes", alibi_slopes)]
 
 
 def packed(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal, window_size,
            softcap, alibi_slopes, block_table, rng_state, sink, min_seqlen_q, seqused_q, seqused_k, work_list, arch, dtype=None,
-           stream=None, descales=()):
+           stream=None, descales=(), scales=(None, None)):
     """flash_attn_varlen_func."""
     check_starts(cu_seqlens_q, cu_seqlens_k, seqused_k, block_table)
     call = Call(
         Names("q", "k", "v"), layout="packed", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
-        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales),
+        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales, scales),
         dropout=_dropout(dropout_p, rng_state, q),
         sequences=Sequences(
             Sequences.longest_of(max_seqlen_q, max_seqlen_k) | {

@@ -7,7 +7,7 @@ import functools
 import types
 from collections.abc import Mapping
 
-from . import _tensors
+from . import _ready, _tensors
 from ._errors import InvalidInput, Unsupported
 from ._trace import Value
 
@@ -42,9 +42,14 @@ def number_of(trace, tensor):
     """A tensor without dimensions as a value: read where the kernel runs if it may have a gradient, or is on a GPU."""
     if not is_tensor(tensor):
         raise Unsupported(f"a '{type(tensor).__name__}' cannot be part of a modification; use numbers and traced values")
+    is_eager = trace.is_eager
     if _tensors.wants_gradient(tensor) or _tensors.is_torch(tensor) and tensor.device.type != "cpu":
-        return Captured(trace, tensor.reshape(1), (trace.constant(0, "i32"),))._value()
-    return trace.constant(tensor.item(), {"b": "i1", "f": "f32"}.get(_kind_letter(tensor), "i32"))
+        made = Captured(trace, tensor.reshape(1), (trace.constant(0, "i32"),))._value()
+    else:
+        is_eager = is_eager or not _ready.has_value_of(tensor)
+        made = trace.constant(tensor.item(), {"b": "i1", "f": "f32"}.get(_kind_letter(tensor), "i32"))
+    trace.is_eager = is_eager  # not for what is done here
+    return made
 
 
 def _kind_letter(tensor):
@@ -103,7 +108,10 @@ class Captured:
         read = Captured(self.trace, tensor, (*self.given, *places))
         if read.shape:
             return read
-        return read._value() if read.given else number_of(self.trace, tensor)
+        if read.given:
+            return read._value()
+        self.trace.is_eager = True
+        return number_of(self.trace, tensor)
 
     def _value(self):
         tensor, places = self.tensor, list(self.given)
@@ -122,6 +130,7 @@ class Captured:
         if name.startswith("__") or self.given:
             raise AttributeError(name)
         found = getattr(self.tensor, name)
+        self.trace.is_eager = True
         if is_tensor(found):
             return Captured(self.trace, found)
         if not callable(found):
@@ -202,6 +211,10 @@ def reading(trace):
     return None if mode is None else _mode(mode)(trace)
 
 
+#: Functions of tensors that do not look at elements; those that make tensors of numbers.
+_OF_SHAPES, _MAKING = {"__get__", "__len__", "size", "dim", "numel", "stride"}, {"tensor", "scalar_tensor", "full", "zeros", "ones"}
+
+
 @functools.lru_cache(None)
 def _mode(base):
     class Reading(base):
@@ -210,8 +223,12 @@ def _mode(base):
             self.trace = trace
 
         def __torch_function__(self, function, kinds, arguments=(), options=None):
-            if getattr(function, "__name__", "") == "__getitem__" and holds_value(arguments[1]):
+            name = getattr(function, "__name__", "")
+            if name == "__getitem__" and holds_value(arguments[1]):
                 return Captured(self.trace, arguments[0])[arguments[1]]
+            makes = name in _MAKING and not any(is_tensor(argument) for argument in arguments)
+            if name not in _OF_SHAPES and not makes and not holds_value(arguments):
+                self.trace.is_eager = True
             return function(*arguments, **(options or {}))
 
     return Reading

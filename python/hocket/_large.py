@@ -38,6 +38,10 @@ def shifts(lse):
         return numpy.where(far, lse, numpy.float32(0)) if far.any() else None
     if lse.is_cuda and torch.cuda.is_current_stream_capturing():
         return None
+    if not lse.is_cuda:
+        least, most = torch.aminmax(lse)
+        if float(least) >= -_FAR and float(most) <= _FAR:
+            return None
     far = (lse.abs() > _FAR) & lse.isfinite()
     return torch.where(far, lse, torch.zeros_like(lse)) if bool(far.any()) else None
 

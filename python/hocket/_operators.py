@@ -7,8 +7,8 @@ import re
 
 import torch
 
-from . import _autograd, _calls, flex
-from ._ready import remembered
+from . import _again, _autograd, _calls, flex
+from ._ready import Memory, key_of, remembered, top_names, watched
 
 # What records a modification is called, not recorded itself.
 flex.record = torch.compiler.disable(flex.record)
@@ -28,7 +28,8 @@ class _Operator:
         self.tensors = [f"Tensor {tensor}" for tensor in tensors]
         self.arguments = arguments
         names = [argument.split()[-1] for argument in arguments.split(", ")]
-        self.forward = remembered(self.forward, [*tensors, *names])
+        self.forward = remembered(self.forward, [*tensors, *names], with_gradients=False)
+        self.names, self.backwards = ["dout", "dlse", "out", "lse", "wanted", *tensors, *names], Memory()
         self.places = [len(tensors) + names.index(argument) for argument in gradients]
 
     def define(self):
@@ -72,12 +73,22 @@ class _Operator:
             others += argument if isinstance(argument, (list, tuple)) else [argument]
         return others
 
-    def backward(self, dout, dlse, out, lse, wanted, *arguments):
-        call, others = self.build(*arguments)
-        asked = [tensor for tensor, wants in zip(self.flat_others(arguments), wanted) if wants]
-        call.others = [next(name for name, _, other in others if other is tensor) for tensor in asked]
-        made = _autograd.gradients(call, dout, dlse, *arguments[:3], out, lse)
+    def backward(self, *given):
+        asked = [tensor for tensor, wants in zip(self.flat_others(given[5:]), given[4]) if wants]
+        key = key_of(given, {}, with_gradients=False)
+        ready, is_new = (None, False) if key is None else self.backwards.get(tuple(key.parts))
+        made = None if ready is None else ready.run(given[3], key.tensors)
+        if made is None:
+            made, seen = watched(key, self._gradients, asked, *given)
+            if is_new:
+                ready = _again.alone_of(seen, key, top_names(self.names, given, {})) if given[1] is None else None
+                self.backwards.keep(tuple(key.parts), ready)
         return [*made[:3], *(gradient.to(like.dtype).view(like.shape) for gradient, like in zip(made[3:], asked))]
+
+    def _gradients(self, asked, dout, dlse, out, lse, _, *arguments):
+        call, others = self.build(*arguments)
+        call.others = [next(name for name, _, other in others if other is tensor) for tensor in asked]
+        return _autograd.gradients(call, dout, dlse, *arguments[:3], out, lse)
 
     def backward_shapes(self, dout, dlse, out, lse, wanted, *arguments):
         asked = [tensor for tensor, wants in zip(self.flat_others(arguments), wanted) if wants]

@@ -1,144 +1,130 @@
-"""Calls like earlier ones: the same function with the same numbers, and tensors that differ in where they lie alone. What the
-first one has checked and planned is not done again.
+"""Calls like earlier ones: the same function with the same numbers and functions, and tensors that differ in where they lie
+alone. What the first one has checked, traced and planned is not done again.
 
-A call is like another where its key is the same. The key holds all that checks and plans look at, but the addresses of tensors,
-of which it has the part within 16 bytes, and the contents of lists, which are checked each time. What a key does not cover has
-none: gradients, dropout, functions, whatever is traced.
+Addresses of tensors and the contents of lists are no part of a key (_keys.py); lists are checked each time. What a key does
+not cover has none: dropout, whatever is traced, functions whose result may depend on what tensors hold.
 """
 import contextvars
 import functools
 import inspect
-import math
 import sys
 from collections import OrderedDict
 
-from . import _hocket, _tensors
+from ._keys import Key
 
 #: Calls of a function that are kept; those of long ago go first.
 _MOST = 256
 #: A list for the plans of what is called, which then does not run; None: it runs.
 plans = contextvars.ContextVar("plans", default=None)
-#: A list of the forwards that a call makes, while it is looked at.
+#: What a call does, while it is looked at.
 _seen = contextvars.ContextVar("seen", default=None)
-_PLAIN = (type(None), bool, int, float, str)
+
+
+class _Seen:
+    """The forwards, the backwards and the copies that a call makes; and whether another one like it may do something else."""
+
+    def __init__(self, key=None):
+        self.forwards, self.backwards, self.is_spoilt = [], [], False
+        self.numbers = () if key is None else key.numbers
+        self.copies = {}
 
 
 def note(call, views, out, lse, made):
     """Of a forward that ran: `made` says which of O and LSE are new."""
     seen = _seen.get()
     if seen is not None:
-        seen.append((call, views, out, lse, made))
+        seen.forwards.append((call, views, out, lse, made))
 
 
-def _of_torch(tensor, torch):
-    if tensor.requires_grad and torch.is_grad_enabled():
+def note_backward(call, views, made):
+    """Of a backward that ran: the gradients that it made."""
+    seen = _seen.get()
+    if seen is not None:
+        seen.backwards.append((call, views, made))
+
+
+def spoil():
+    """Nothing is kept of this call."""
+    seen = _seen.get()
+    if seen is not None:
+        seen.is_spoilt = True
+
+
+def note_copy(tensor, made, convert):
+    """`made`, which `convert` makes of `tensor`, is read in its place. Returns it."""
+    seen = _seen.get()
+    if seen is not None and made is not tensor:
+        seen.copies[id(made)] = tensor, made, convert
+    return made
+
+
+def has_value_of(tensor):
+    """Whether the value of a tensor without dimensions is part of the key, or the call is not looked at."""
+    seen = _seen.get()
+    return seen is None or id(tensor) in seen.numbers
+
+
+def watched(key, function, *arguments):
+    """(what `function` gives, what it did), of a call with `key`, if it has one."""
+    seen = _Seen(key)
+    token = _seen.set(seen)
+    try:
+        return function(*arguments), seen
+    finally:
+        _seen.reset(token)
+
+
+def _modes(torch):
+    """What of torch's state results depend on; None: it traces, or transforms."""
+    if torch is None:
+        return ()
+    if hasattr(torch.library, "register_autograd") and (
+            torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack()
+            or torch._C._functorch.peek_interpreter_stack() is not None):
         return None
-    address = tensor.data_ptr()
-    return address, (tensor.dtype, tensor.shape, tensor.stride(), tensor.device, address & 15, tensor.is_neg())
+    if hasattr(torch, "get_autocast_dtype"):
+        return tuple((name, torch.get_autocast_dtype(name)) for name in ("cpu", "cuda") if torch.is_autocast_enabled(name))
+    on_cpu, on_gpu = torch.is_autocast_cpu_enabled(), torch.is_autocast_enabled()
+    return (on_cpu, on_gpu, torch.get_autocast_cpu_dtype(), torch.get_autocast_gpu_dtype()) if on_cpu or on_gpu else ()
 
 
-def _of_numpy(tensor):
-    address = tensor.ctypes.data
-    return address, (tensor.dtype, tensor.shape, tensor.strides, address & 15, tensor.flags.writeable)
-
-
-def _key(arguments, options):
-    """(key, the addresses of tensors in their order), or None."""
-    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
-    array = getattr(numpy, "ndarray", None)
-    parts, addresses = [], []
-    for value in (*arguments, *options.values()):
-        kind = type(value)
-        if kind in _PLAIN:
-            parts.append(value)
-            continue
-        if torch is not None and (kind is torch.Tensor or kind is torch.nn.Parameter):
-            of = _of_torch(value, torch)
-        elif kind is array:
-            of = _of_numpy(value)
-        elif kind in (tuple, list) and all(type(one) in _PLAIN for one in value):
-            parts.append(tuple(value))
-            continue
-        else:
-            return None
-        if of is None:
-            return None
-        addresses.append(of[0])
-        parts.append(of[1])
-    return (len(arguments), *options, *parts), addresses
-
-
-def _is_plain_torch():
-    """Whether torch computes, and neither traces nor transforms."""
+def key_of(arguments, options, with_gradients=True):
+    """The key of a call, or None. Without gradients it does not matter which tensors want one."""
     torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch.library, "register_autograd"):
-        return True
-    return (not torch.compiler.is_compiling() and torch._C._len_torch_dispatch_stack() == 0
-            and torch._C._functorch.peek_interpreter_stack() is None)
-
-
-class _Ready:
-    """A call that is checked and planned."""
-
-    def __init__(self, call, views, sources, is_new, shapes, returns):
-        self._prepared = _hocket.PreparedForward(call.problem, views, call.arch, [name for name in ("o", "lse") if name in views])
-        self._sources, self._is_new, self._shapes, self._returns = sources, is_new, shapes, returns
-        self._fills = call.sequences_differ
-        self._dtype, self._name, self._asked = views["o"].dtype, call.names.q, call.asked_stream
-
-    def __call__(self, addresses, q, given):
-        """The results, or None where the usual way has something to say."""
-        results = []
-        for number, fill in ((0, 0), (1, -math.inf)):
-            made = given[number]
-            if self._is_new[number]:
-                made = _tensors.empty_like(q, self._name, self._shapes[number], self._dtype if number == 0 else "f32")
-                if self._fills:
-                    _tensors.fill(made, fill)
-            results.append(made)
-        new = [None if made is None else made.data_ptr() if hasattr(made, "data_ptr") else made.ctypes.data for made in results]
-        placed = [addresses[at] if at >= 0 else new[-at - 1] for at in self._sources]
-        if not self._prepared.run(placed, _tensors.stream_of(q, self._asked)):
-            return None
-        return tuple(results) if self._returns == 2 else results[0]
-
-
-def _places(views, names, arguments, options, addresses):
-    """For each tensor of the problem the number of the address that it is at: of arguments in their order, -1 for a new O, -2 for
-    a new LSE. None: one is a copy or was made of others, or an argument is none of the problem's, whose numbers were read."""
-    tensors = [name for name, value in (*zip(names, arguments), *options.items()) if hasattr(value, "shape")]
-    places = []
-    for view in views.values():
-        if view.argument in ("out", "lse") and view.argument not in tensors:
-            places.append(-1 if view.argument == "out" else -2)
-            continue
-        at = tensors.index(view.argument) if view.argument in tensors else None
-        if at is None or addresses[at] != view.address:
-            return None
-        places.append(at)
-    return places if set(range(len(tensors))) <= set(places) else None
-
-
-def _ready_of(seen, made, names, arguments, options, addresses):
-    """What is kept of a call that made `made`; None: nothing."""
-    if len(seen) != 1:
+    modes = _modes(torch)
+    if modes is None or _seen.get() is not None or plans.get() is not None:
         return None
-    call, views, out, lse, is_new = seen[0]
-    returned = made if isinstance(made, tuple) else (made,)
-    if not all(own is own_result for own, own_result in zip(returned, (out, lse))) or call.is_dropping:
-        return None
-    places = _places(views, names, arguments, options, addresses)
-    if places is None:
-        return None
-    shapes = [None if tensor is None else tuple(tensor.shape) for tensor in (out, lse)]
-    is_new = [new and shape is not None for new, shape in zip(is_new, shapes)]
-    return _Ready(call, views, places, is_new, shapes, len(returned))
+    key = Key(torch, with_gradients)
+    key.parts += modes
+    return key if key.read(arguments, options) else None
 
 
-def remembered(function, names=None):
-    """`function`, whose first argument are queries, with its earlier calls in mind."""
+class Memory:
+    """What is kept by keys."""
+
+    def __init__(self):
+        self._known, self._refused = OrderedDict(), object()
+
+    def get(self, parts):
+        """(what is kept, whether another look may find something)."""
+        found = self._known.get(parts)
+        return (None, False) if found is self._refused else (found, found is None)
+
+    def keep(self, parts, ready):
+        self._known[parts] = self._refused if ready is None else ready
+        if len(self._known) > _MOST:
+            self._known.popitem(last=False)
+
+
+def top_names(names, arguments, options):
+    """The names of arguments that are tensors."""
+    return [name for name, value in (*zip(names, arguments), *options.items()) if hasattr(value, "shape")]
+
+
+def remembered(function, names=None, with_gradients=True):
+    """`function` with its earlier calls in mind. The first three arguments are queries, keys and values."""
     names = list(inspect.signature(function).parameters) if names is None else names
-    known, refused = OrderedDict(), object()
+    memory = Memory()
     at_out = [names.index(name) if name in names else None for name in ("out", "lse")]
 
     def given(arguments, options):
@@ -147,24 +133,20 @@ def remembered(function, names=None):
 
     @functools.wraps(function)
     def attend(*arguments, **options):
-        keyed = _key(arguments, options) if _is_plain_torch() and _seen.get() is plans.get() is None else None
-        if keyed is None:
+        key = key_of(arguments, options, with_gradients)
+        if key is None:
             return function(*arguments, **options)
-        key, addresses = keyed
-        ready = known.get(key)
-        if ready is not None and ready is not refused:
-            made = ready(addresses, arguments[0] if arguments else options[names[0]], given(arguments, options))
+        parts = tuple(key.parts)
+        ready, is_new = memory.get(parts)
+        if ready is not None:
+            made = ready(key, given(arguments, options))
             return function(*arguments, **options) if made is None else made
-        token = _seen.set([])
-        try:
-            made = function(*arguments, **options)
-            seen = _seen.get()
-        finally:
-            _seen.reset(token)
-        if ready is None:
-            known[key] = _ready_of(seen, made, names, arguments, options, addresses) or refused
-            if len(known) > _MOST:
-                known.popitem(last=False)
+        if not is_new:
+            return function(*arguments, **options)
+        made, seen = watched(key, lambda: function(*arguments, **options))
+        from . import _again
+
+        memory.keep(parts, _again.forward_of(seen, made, key, top_names(names, arguments, options)))
         return made
 
     return attend

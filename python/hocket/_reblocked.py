@@ -2,15 +2,15 @@
 from . import _tensors, flex
 from ._errors import InvalidInput
 
-#: Blocks have whole waves of queries and whole tiles of keys.
-_UNIT = 32
+#: Queries and keys that blocks have multiples of.
+_UNITS = (64, 32)
 #: What is made of others: (queries, keys).
 _SIZE = (128, 64)
 _HIDDEN, _PARTIAL, _WHOLE = 0, 1, 2
 
 
 def fits(size):
-    return all(extent % _UNIT == 0 for extent in size)
+    return all(extent % unit == 0 for extent, unit in zip(size, _UNITS))
 
 
 def can_be(lists):

@@ -1,7 +1,7 @@
 """Tensors of other libraries: reading their memory, and making new ones like them."""
 import sys
 
-from . import _hocket
+from . import _hocket, _ready
 from ._arguments import integer
 from ._errors import InvalidInput, Unsupported
 
@@ -123,6 +123,11 @@ def fill(tensor, number):
         tensor[...] = number
 
 
+def address_of(tensor):
+    """Where a tensor of torch's or numpy's lies."""
+    return tensor.data_ptr() if hasattr(tensor, "data_ptr") else tensor.ctypes.data
+
+
 def loadable(tensor):
     """`tensor` as kernels load it: heads contiguous, rows and heads at multiples of 16 bytes. A copy where
     it lies otherwise; what is neither numpy's nor torch's stays as it is."""
@@ -159,6 +164,18 @@ def expanded(tensor, shape, wanted, ones=False):
     numpy = sys.modules["numpy"]
     whole = numpy.ones(wanted, "float32") if ones else numpy.asarray(tensor)
     return numpy.ascontiguousarray(numpy.broadcast_to(whole, wanted))
+
+
+def scale_words(scale):
+    """Bytes of E8M0, [..., rows, heads, blocks], as int32 words of four, [..., heads, rows, words], contiguous."""
+    missing = -scale.shape[-1] % 4
+    if is_torch(scale):
+        torch = sys.modules["torch"]
+        moved = scale.view(torch.uint8).transpose(-3, -2)
+        return torch.nn.functional.pad(moved, (0, missing)).contiguous().view(torch.int32)
+    numpy = sys.modules["numpy"]
+    moved = numpy.swapaxes(numpy.asarray(scale), -3, -2)
+    return numpy.ascontiguousarray(numpy.pad(moved, [(0, 0)] * (moved.ndim - 1) + [(0, missing)])).view("int32")
 
 
 def in_parts(numbers, dtype, count):
@@ -221,7 +238,8 @@ def as_float32(tensor, name):
         return tensor
     if not can_pad(tensor) or element not in ("float64", "float16", "bfloat16"):
         raise InvalidInput(f"argument '{name}' has elements of {element}, wanted float32, float64, float16 or bfloat16")
-    return tensor.to(sys.modules["torch"].float32) if is_torch(tensor) else tensor.astype("float32")
+    made = tensor.to(sys.modules["torch"].float32) if is_torch(tensor) else tensor.astype("float32")
+    return _ready.note_copy(tensor, made, lambda own: as_float32(own, name))
 
 
 def filled_like(tensor, name, shape, number):
@@ -249,8 +267,10 @@ def capturable(tensor, name, differentiable=False):
             raise InvalidInput(f"argument '{name}' has numbers beyond 32 bits, which integers here have")
     if torch is None:
         numpy = sys.modules["numpy"]
-        return numpy.ascontiguousarray(tensor, dtype=getattr(numpy, wanted) if wanted else None)
-    tensor = tensor.detach()
-    if tensor.dtype == torch.bool:  # not all versions export it
-        return tensor.contiguous().view(torch.uint8)
-    return tensor.to(getattr(torch, wanted) if wanted else tensor.dtype).contiguous()
+        made = numpy.ascontiguousarray(tensor, dtype=getattr(numpy, wanted) if wanted else None)
+    else:
+        own = tensor.detach()
+        # Not all versions export booleans.
+        made = own.contiguous().view(torch.uint8) if own.dtype == torch.bool else own.to(
+            getattr(torch, wanted) if wanted else own.dtype).contiguous()
+    return _ready.note_copy(tensor, made, lambda own: capturable(own, name, True))

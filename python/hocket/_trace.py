@@ -54,6 +54,7 @@ class Trace:
     def __init__(self, sizes):
         self.sizes, self.lines, self.captured, self.numbers = sizes, [], [], {}
         self.read_as, self._known = [], {}  # what `captured` was made of
+        self.is_eager = False  # whether it may depend on what captured tensors hold
 
     def _add(self, key, make):
         if key not in self._known:

@@ -38,15 +38,17 @@ def flash_attn_func(
     q_descale=None,
     k_descale=None,
     v_descale=None,
+    q_scale=None,
+    k_scale=None,
 ):
     """Attention with flash-attn 2's arguments; see the stub or docs/Python.md."""
     _refuse_probabilities(return_attn_probs)
     given = (dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, rng_state, sink, num_splits, arch)
-    descales = q_descale, k_descale, v_descale
+    descales, scales = (q_descale, k_descale, v_descale), (q_scale, k_scale)
     if _tensors.is_traced(q):
-        _refuse_traced(deterministic_lengths, descales)
+        _refuse_traced(deterministic_lengths, descales, scales=scales)
         return _operators().flash_attn_func(q, k, v, given, out, lse, return_lse)
-    call, others = _calls.dense(q, k, v, *given, dtype, stream, descales)
+    call, others = _calls.dense(q, k, v, *given, dtype, stream, descales, scales)
     call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=others)
 
@@ -143,6 +145,8 @@ def flash_attn_varlen_func(
     q_descale=None,
     k_descale=None,
     v_descale=None,
+    q_scale=None,
+    k_scale=None,
 ):
     """Attention of packed sequences with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
     _refuse_probabilities(return_attn_probs)
@@ -151,11 +155,11 @@ def flash_attn_varlen_func(
         block_table = None
     given = (cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal, window_size, softcap,
              alibi_slopes, block_table, rng_state, sink, min_seqlen_q, seqused_q, seqused_k, work_list, arch)
-    descales = q_descale, k_descale, v_descale
+    descales, scales = (q_descale, k_descale, v_descale), (q_scale, k_scale)
     if _tensors.is_traced(q):
-        _refuse_traced(deterministic_lengths, descales)
+        _refuse_traced(deterministic_lengths, descales, scales=scales)
         return _operators().flash_attn_varlen_func(q, k, v, given, out, lse, return_lse)
-    call, others = _calls.packed(q, k, v, *given, dtype, stream, descales)
+    call, others = _calls.packed(q, k, v, *given, dtype, stream, descales, scales)
     call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=others)
 
@@ -266,6 +270,7 @@ def scaled_dot_product_attention(
     return made, lse if lse is not None else shapes.back(made_lse)
 
 
+@remembered
 @whole_heads("scale")
 def flex_attention(
     query,
@@ -377,9 +382,10 @@ def _refuse_probabilities(return_attn_probs):
     _calls.refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
 
 
-def _refuse_traced(deterministic_lengths, descales=(), kv_cache_dtype=None):
+def _refuse_traced(deterministic_lengths, descales=(), kv_cache_dtype=None, scales=()):
     for name, is_given in (("deterministic_lengths", deterministic_lengths), *zip(("q_descale", "k_descale", "v_descale"), (
-            descale is not None for descale in descales)), ("kv_cache_dtype", kv_cache_dtype)):
+            descale is not None for descale in descales)), *zip(("q_scale", "k_scale"), (scale is not None for scale in scales)),
+            ("kv_cache_dtype", kv_cache_dtype)):
         if is_given:
             raise Unsupported(f"argument '{name}' is given while torch traces, whose operators do not have it; call the function "
                               f"outside of what is compiled, or leave it out")

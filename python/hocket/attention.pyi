@@ -32,6 +32,8 @@ def flash_attn_func(
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
+    q_scale: Any = None,
+    k_scale: Any = None,
 ) -> _Tensor: ...
 @overload
 def flash_attn_func(
@@ -60,6 +62,8 @@ def flash_attn_func(
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
+    q_scale: Any = None,
+    k_scale: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
 def flash_attn_backward(
     dout: Any,
@@ -122,6 +126,8 @@ def flash_attn_varlen_func(
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
+    q_scale: Any = None,
+    k_scale: Any = None,
 ) -> _Tensor: ...
 @overload
 def flash_attn_varlen_func(
@@ -158,6 +164,8 @@ def flash_attn_varlen_func(
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
+    q_scale: Any = None,
+    k_scale: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
 def flash_attn_with_kvcache(
     q: _Tensor,

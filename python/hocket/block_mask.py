@@ -94,6 +94,10 @@ class BlockMask:
         """The lists by their names; nothing without lists."""
         return {name: getattr(self, name) for name in _NAMES if getattr(self, name) is not None}
 
+    def _parts_of_key(self):
+        """What is looked at where a call is compared with earlier ones."""
+        return self.shape, self.BLOCK_SIZE, self.mask_mod, *(getattr(self, name) for name in _NAMES)
+
     def sparsity(self):
         """Percent of the blocks that are not visited."""
         if self.kv_indices is None:

@@ -8,6 +8,7 @@ import contextlib
 import os
 import traceback
 
+from . import _ready, _tensors
 from ._captured import ELEMENTS, element_type, reading, replaced
 from ._errors import Error, InvalidInput, Unsupported
 from ._functions import (absolute, ceil, cos, erf, exp, exp2, floor, log, log2, maximum, minimum, rsqrt, sin, sqrt,  # noqa: F401
@@ -46,8 +47,10 @@ def record(function, name, is_mask, sizes):
     arguments = [Value(traced, f"%{word}", "i32", (0, max(sizes[of] - 1, 0))) for word, of in _WORDS.items()]
     if not is_mask:
         arguments.insert(0, Value(traced, "%score", "f32"))
+    mode = reading(traced)
+    traced.is_eager = mode is None and _tensors.torch_if_loaded() is not None
     try:
-        with reading(traced) or contextlib.nullcontext():
+        with mode or contextlib.nullcontext():
             result = replaced(function, traced, {})(*arguments)
     except Error:
         raise
@@ -57,6 +60,8 @@ def record(function, name, is_mask, sizes):
     if result is None:
         raise InvalidInput(f"argument '{name}' is a function that returns nothing")
     result = value_of(traced, result)
+    if traced.is_eager:
+        _ready.spoil()
     if result.kind == "i1" and not is_mask:
         raise InvalidInput(f"argument '{name}' gives whether something holds, wanted a score; use where(), or a mask_mod")
     if result.kind == "f32" and is_mask:
@@ -73,6 +78,10 @@ class Traced:
             raise InvalidInput(f"argument 'kind' is {kind!r}, wanted 'score_mod' or 'mask_mod'")
         self.function, self.kind, self.sizes = function, kind, dict(sizes)
         self._made = trace(function, kind, kind == "mask_mod", self.sizes, f"{kind[:-3]}")
+
+    def _parts_of_key(self):
+        """What is looked at where a call is compared with earlier ones."""
+        return self.kind, tuple(self.sizes.items()), self._made.text, self._made.tensors
 
     def of(self, kind, sizes):
         """The modification, for the argument `kind` of a problem whose variables are `sizes`."""

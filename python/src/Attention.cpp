@@ -147,11 +147,11 @@ std::string python::backwardPlan(const py::dict &what, const py::dict &tensors, 
   return ProblemCall(what, tensors, architecture, stream).backward().plan()->toJson();
 }
 
-PreparedForward::PreparedForward(const py::dict &what, const py::dict &tensors, const std::string &architecture,
-                                 const std::vector<std::string> &written)
+PreparedCall::PreparedCall(const py::dict &what, const py::dict &tensors, const std::string &architecture,
+                           const std::vector<std::string> &written, bool isBackward)
     : architecture(architecture) {
   ProblemCall call(what, tensors, architecture, std::nullopt);
-  plan = call.forward().plan();
+  plan = (isBackward ? call.backward() : call.forward()).plan();
   named = call.tensors();
   problem = call.forwardProblem();
   for (auto &[name, tensor] : named) {
@@ -161,7 +161,7 @@ PreparedForward::PreparedForward(const py::dict &what, const py::dict &tensors, 
   }
 }
 
-bool PreparedForward::areApart(const std::vector<std::shared_ptr<Tensor>> &placed) const {
+bool PreparedCall::areApart(const std::vector<std::shared_ptr<Tensor>> &placed) const {
   for (size_t i = 0; i != placed.size(); ++i)
     for (size_t j = 0; isWritten[i] && j != placed.size(); ++j) {
       uintptr_t a = placed[i]->address(), b = placed[j]->address();
@@ -173,7 +173,7 @@ bool PreparedForward::areApart(const std::vector<std::shared_ptr<Tensor>> &place
   return true;
 }
 
-bool PreparedForward::run(const std::vector<uintptr_t> &addresses, std::optional<int64_t> stream) const {
+bool PreparedCall::run(const std::vector<uintptr_t> &addresses, std::optional<int64_t> stream) const {
   std::vector<std::shared_ptr<Tensor>> placed;
   NamedTensors own;
   for (size_t i = 0; i != named.size(); ++i) {

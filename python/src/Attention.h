@@ -40,14 +40,14 @@ std::string forwardPlan(const pybind11::dict &what, const pybind11::dict &tensor
 std::string backwardPlan(const pybind11::dict &what, const pybind11::dict &tensors, const std::string &architecture,
                          std::optional<int64_t> stream);
 
-/// A forward whose problem is known and whose kernels are made, for tensors that differ from the first ones in where they
-/// lie alone.
-class PreparedForward {
+/// A forward, or a backward, whose problem is known and whose kernels are made, for tensors that differ from the first ones
+/// in where they lie alone.
+class PreparedCall {
 public:
   /// Makes the plan. `written` are the names of the tensors that are written, which may share no memory with others, but
   /// "o" with "q" all of theirs.
-  PreparedForward(const pybind11::dict &what, const pybind11::dict &tensors, const std::string &architecture,
-                  const std::vector<std::string> &written);
+  PreparedCall(const pybind11::dict &what, const pybind11::dict &tensors, const std::string &architecture,
+               const std::vector<std::string> &written, bool isBackward);
   /// Runs it on the tensors at `addresses`, in the order of the dict. False, and nothing ran, where a written one shares
   /// memory: who checks by name says what is wrong. Lists on the host are checked as always.
   bool run(const std::vector<uintptr_t> &addresses, std::optional<int64_t> stream) const;

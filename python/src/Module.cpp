@@ -46,6 +46,7 @@ static void addTensor(py::module_ &module) {
       .def_property_readonly("strides", [](const Tensor &t) { return tupleOf(t.strides); })
       .def_property_readonly(
           "dtype", [](const Tensor &t) { return std::string(toString(t.dtype)); })
+      .def("at", &Tensor::at, py::arg("address"))
       .def("join_vectors", &Tensor::joinVectors, py::arg("of_keys"))
       .def_property_readonly("device", &Tensor::deviceName)
       .def_property_readonly("address", &Tensor::address)
@@ -84,9 +85,9 @@ PYBIND11_MODULE(_hocket, module) {
   module.attr("architectures") = py::tuple(architectures);
   addTensor(module);
   addKernel(module);
-  py::class_<PreparedForward>(module, "PreparedForward", py::module_local())
-      .def(py::init<const py::dict &, const py::dict &, const std::string &, const std::vector<std::string> &>())
-      .def("run", &PreparedForward::run);
+  py::class_<PreparedCall>(module, "PreparedCall", py::module_local())
+      .def(py::init<const py::dict &, const py::dict &, const std::string &, const std::vector<std::string> &, bool>())
+      .def("run", &PreparedCall::run);
   module.def("merge", &merge);
   module.def("tune", &tune);
   auto define = [&](const char *name, auto function) {

@@ -365,9 +365,9 @@ static Result<attention::HeadTypes> readTypes(const Options &options) {
     if (!options.has(option))
       continue;
     const std::string text = options.string(option);
-    std::optional<ElementType> type = parseElementType(text);
-    if (!type)
-      return invalidInput("dtype '" + text + "' is not known; use bf16, fp16, f8e4m3, f8e5m2 or i8");
+    Result<ElementType> type = attention::parseHeadType(text);
+    if (!type.ok())
+      return type.error();
     (*types).*tensor = *type;
   }
   if (options.has(OPT_dtype_q) && !options.has(OPT_dtype_o))

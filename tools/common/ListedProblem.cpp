@@ -23,7 +23,7 @@ static double elementsOfPair(const ListedProblem &problem) {
   const ForwardProblem &forward = forwardOf(problem);
   bool isBackward = std::holds_alternative<BackwardProblem>(problem);
   // Backward: scores, dQ and dK; dP and dV.
-  return double(forward.headDim) * (isBackward ? 3 : 1) + double(forward.headDimV) * (isBackward ? 2 : 1);
+  return double(forward.headDim) * (isBackward ? 3 : 1) + double(forward.valueHeadDim()) * (isBackward ? 2 : 1);
 }
 
 double run::creditedFlops(const ListedProblem &problem) {

@@ -3,7 +3,8 @@
 // A panel holds the problems that differ in nothing but their length. Lengths run to the right, at
 // equal distances where they double; TFLOP/s upwards from zero, on the same scale in all panels. What
 // this run says is drawn solid, what the list publishes dashed: the one is perhaps a prediction, the
-// other a measurement, and the legend says which.
+// other a measurement, and the legend says which. A shade behind a prediction reaches from its least to its most under
+// the model's variations.
 #include "Bench.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -24,6 +25,7 @@ namespace {
 struct Point {
   int64_t length;
   double tflops;
+  double least, most; ///< under the model's variations; as `tflops` where none were asked for
 };
 struct Line {
   size_t series;
@@ -83,7 +85,7 @@ public:
     for (const Panel &panel : this->panels)
       for (const Line &line : panel.lines)
         for (const Point &point : line.points)
-          most = std::max(most, point.tflops);
+          most = std::max(most, point.most);
     step = stepFor(most), top = step * std::ceil(std::max(most, step) / step);
   }
 
@@ -102,13 +104,20 @@ public:
       drawPanel(panel);
     }
     out << format("<text x=\"%.1f\" y=\"%.1f\" fill=\"#555\">TFLOP/s over sequence length; solid "
-                  "lines are %s, dashed ones published measurements</text>\n",
-                  12.0, height - 8, kind.c_str())
+                  "lines are %s, dashed ones published measurements%s</text>\n",
+                  12.0, height - 8, kind.c_str(), isVaried() ? "; shades: doubtful constants varied" : "")
         << "</svg>\n";
     return text;
   }
 
 private:
+  bool isVaried() const {
+    return llvm::any_of(panels, [](const Panel &panel) {
+      return llvm::any_of(panel.lines, [](const Line &line) {
+        return llvm::any_of(line.points, [](const Point &point) { return point.least != point.most; });
+      });
+    });
+  }
   static double widthOf(size_t columns) { return std::max(double(columns) * kWidth, kCaption); }
   double legendHeight() const {
     return kLegendRow * double(llvm::divideCeil(series.size(), legendColumns)) + 8;
@@ -167,7 +176,19 @@ private:
       drawLine(line, x);
   }
 
+  void drawRange(const Line &line, llvm::function_ref<double(int64_t)> x) {
+    if (llvm::all_of(line.points, [](const Point &point) { return point.least == point.most; }))
+      return;
+    out << format("<polygon stroke=\"none\" fill=\"%s\" fill-opacity=\"0.18\" points=\"", colour(line.series));
+    for (const Point &point : line.points)
+      out << format("%.1f,%.1f ", x(point.length), y(point.most));
+    for (const Point &point : llvm::reverse(line.points))
+      out << format("%.1f,%.1f ", x(point.length), y(point.least));
+    out << "\"/>\n";
+  }
+
   void drawLine(const Line &line, llvm::function_ref<double(int64_t)> x) {
+    drawRange(line, x);
     out << format("<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"",
                   colour(line.series), dashes(line.series));
     for (const Point &point : line.points)
@@ -194,16 +215,25 @@ Result<std::string> Bench::toPlot() const {
     series.push_back({kernel.name, false});
   for (const std::string &peer : table.kernels)
     series.push_back({peer, true});
-  auto speed = [&](size_t row, size_t index) -> std::optional<double> {
+  auto pointOf = [&](size_t row, size_t index) -> std::optional<Point> {
+    const ListedProblem &problem = table.rows[row].problem;
+    const int64_t length = forwardOf(problem).seqKv;
     if (index < kernels.size()) {
       const BenchCell &cell = cells[row][index];
-      return cell.done ? std::optional(tflops(table.rows[row], cell)) : std::nullopt;
+      if (!cell.done)
+        return std::nullopt;
+      const double nominal = tflops(table.rows[row], cell);
+      if (cell.varied.empty())
+        return Point{length, nominal, nominal, nominal};
+      auto [shortest, longest] = varied(cell).range(microseconds(cell));
+      return Point{length, nominal, run::tflops(problem, longest), run::tflops(problem, shortest)};
     }
     const auto &figures = table.rows[row].microseconds;
     auto figure = figures.find(series[index].name);
     if (figure == figures.end())
       return std::nullopt;
-    return run::tflops(table.rows[row].problem, figure->second);
+    const double published = run::tflops(problem, figure->second);
+    return Point{length, published, published, published};
   };
   std::vector<Panel> panels;
   for (size_t row = 0; row < table.rows.size(); ++row) {
@@ -216,9 +246,9 @@ Result<std::string> Bench::toPlot() const {
       Line line{index, {}};
       for (size_t other = row; other < table.rows.size(); ++other)
         if (titleOf(table.rows[other].problem) == title)
-          if (std::optional<double> value = speed(other, index)) {
-            line.points.push_back({forwardOf(table.rows[other].problem).seqKv, *value});
-            lengths.insert(line.points.back().length);
+          if (std::optional<Point> point = pointOf(other, index)) {
+            line.points.push_back(*point);
+            lengths.insert(point->length);
           }
       llvm::stable_sort(line.points,
                         [](const Point &a, const Point &b) { return a.length < b.length; });

@@ -1,5 +1,6 @@
 // hocket-run compare A B: two kernels on the same problem, executed, verified and timed in one run,
-// side by side.
+// side by side: by the cycle model in the simulator, or measured on a GPU (CompareMeasured.h).
+#include "CompareMeasured.h"
 #include "ForwardOptions.h"
 #include "ToolPlanner.h"
 #include "Output.h"
@@ -54,9 +55,6 @@ static Result<Side> runSide(ToolPlanner &planner, const std::string &choice,
   if (!opened.ok())
     return opened.error();
   runtime::Device &device = *opened->device;
-  if (device.kind() != "sim")
-    return unsupported("compare times kernels with the cycle model and needs the simulator; use "
-                       "'--device sim'");
   options.alignment = 256;
   options.verifyInspected = time.timesAll();
   options.inspect = [&](runtime::Kernel &launched, const manifest::Binding &binding) -> Status {
@@ -227,7 +225,7 @@ Result<int> run::compareCommand(llvm::ArrayRef<const char *> args) {
   Result<TimeRequest> time = readTimeRequest(**options, /*always=*/true);
   if (!time.ok())
     return time.error();
-  // The cycle model is the simulator's: "auto" is that here.
+  // The cycle model is the simulator's: "auto" is that here. A GPU is asked for by name.
   std::string device = deviceName(**options);
   if (device == "auto")
     device = sim::deviceNameFor(architecture(**options));
@@ -241,6 +239,11 @@ Result<int> run::compareCommand(llvm::ArrayRef<const char *> args) {
   Result<ToolPlanner> planner = ToolPlanner::make(directories, *chip);
   if (!planner.ok())
     return planner.error();
+  Result<runtime::OpenedDevice> opened = openDevice(device);
+  if (!opened.ok())
+    return opened.error();
+  if (opened->device->kind() != "sim")
+    return compareMeasured(*opened->device, *planner, choices, *problem, *forward, *time, json);
   std::vector<Side> sides;
   for (const std::string &choice : choices) {
     Result<Side> side = runSide(*planner, choice, *problem, *forward, device, *time);

@@ -219,7 +219,7 @@ static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const cha
   request.device = deviceName(**options);
   request.json = jsonPath(**options);
   request.controls = {forward->seed, forward->interleavings, forward->check, forward->verify, 0};
-  request.perRow = double(problem->headDim + problem->headDimV);
+  request.perRow = double(problem->headDim + problem->valueHeadDim());
   if (Status status = checkOptions(**options); !status.ok())
     return status.error();
   if (!isSimulator(request.device))

@@ -1,5 +1,7 @@
 #include "Tune.h"
 
+#include "RegistryStart.h"
+
 #include "hocket/Jit/CompilerIdentity.h"
 #include "hocket/Runtime/File.h"
 
@@ -134,7 +136,16 @@ static std::string oneLine(const Trial &trial) {
   return text;
 }
 
-static void printTable(llvm::raw_ostream &out, const Found &found) {
+namespace {
+/// What the registry takes for the problem that is tuned.
+struct Registered {
+  const attention::KernelEntry *kernel = nullptr; ///< null: there is none to compare with
+  bool isStart = false;
+  double microseconds = 0; ///< predicted, of one that is not the start
+};
+} // namespace
+
+static void printTable(llvm::raw_ostream &out, const Found &found, const Registered &registered) {
   out << summary(found) << '\n';
   bool hasMeans = found.start.mean != 0 || found.trials[found.ranking.front()].mean != 0;
   auto numbers = [&](const Trial &trial) {
@@ -150,7 +161,15 @@ static void printTable(llvm::raw_ostream &out, const Found &found) {
     const Trial &trial = found.trials[index];
     out << numbers(trial) << oneLine(trial) << '\n';
   }
-  out << numbers(found.start) << "the start\n";
+  out << numbers(found.start) << "the start";
+  if (registered.isStart)
+    out << ": the registry's " << registered.kernel->name;
+  out << '\n';
+  if (registered.kernel && !registered.isStart) {
+    Trial trial;
+    trial.microseconds = registered.microseconds;
+    out << numbers(trial) << "the registry's " << registered.kernel->name << '\n';
+  }
 }
 
 static std::string scheduleFile(const TuneRequest &request, const Found &found) {
@@ -168,6 +187,46 @@ static std::string scheduleFile(const TuneRequest &request, const Found &found) 
   return text + ".\n" + best.schedule;
 }
 
+/// The time of the registered kernel, which the search does not begin with. Errors: as those of the search.
+static Result<double> timeOf(const attention::KernelEntry &registered, std::string_view text, std::string_view name,
+                             const CompileOptions &options, const Sizes &sizes) {
+  CompileOptions compileOptions;
+  compileOptions.target = options.target;
+  hocketc::followKernel(registered, compileOptions);
+  Result<Compilation> compilation = compile(text, name, compileOptions);
+  if (!compilation.ok())
+    return compilation.error();
+  Result<manifest::Manifest> manifest = manifest::parseManifest(compilation->manifest, name);
+  if (!manifest.ok())
+    return manifest.error();
+  attention::CompiledKernel kernel;
+  kernel.codeObject = std::move(compilation->output);
+  kernel.manifest = *std::move(manifest);
+  return predictMicroseconds(kernel, sizes);
+}
+
+/// Lets the search begin with what the registry takes, or times that where something else is asked for.
+static Result<Registered> compareWithRegistry(TuneRequest &request, std::string_view text, std::string_view name,
+                                              const Sizes &sizes) {
+  Options &options = request.options;
+  Result<const attention::KernelEntry *> kernel = hocketc::registryKernelOf(text, options.compile.target, sizes);
+  if (!kernel.ok())
+    return kernel.error();
+  if (!*kernel)
+    return Registered();
+  const CompileOptions &asked = options.compile;
+  const bool isOpen = !asked.schedule && !asked.scheduleText && !asked.waves && !asked.kvTile && !asked.workgroups &&
+                      options.waves.empty() && options.kvTiles.empty() && options.workgroups.empty();
+  if (isOpen) {
+    hocketc::followKernel(**kernel, options.compile);
+    return Registered{*kernel, true};
+  }
+  Result<double> microseconds = timeOf(**kernel, text, name, asked, sizes);
+  if (!microseconds.ok())
+    return microseconds.error();
+  return Registered{*kernel, false, *microseconds};
+}
+
 static Status write(const std::string &path, const std::string &text) {
   if (path.empty() || path == "-") {
     llvm::outs() << text;
@@ -180,6 +239,9 @@ Status hocketc::runTune(TuneRequest request, std::string_view text, std::string_
   Result<Sizes> sizes = readSizes(request.sizes);
   if (!sizes.ok())
     return sizes.error();
+  Result<Registered> registered = compareWithRegistry(request, text, name, *sizes);
+  if (!registered.ok())
+    return registered.error();
   std::string identity = identityOf(text, request);
   if (!request.journal.empty()) {
     Result<std::vector<Trial>> known = readJournal(request.journal, identity);
@@ -211,6 +273,6 @@ Status hocketc::runTune(TuneRequest request, std::string_view text, std::string_
   if (!found.ok())
     return found.error();
   bool toStandardOutput = request.output.empty() || request.output == "-";
-  printTable(toStandardOutput ? llvm::errs() : llvm::outs(), *found);
+  printTable(toStandardOutput ? llvm::errs() : llvm::outs(), *found, *registered);
   return write(request.output, scheduleFile(request, *found));
 }

@@ -185,9 +185,9 @@ void AttnDialect::initialize() {
       >();
 }
 
-/// Beside bf16 and f16, all tensors of the forward may be f32, Q, K and V floats of 8 bits, and Q and K such integers.
+/// Beside bf16 and f16, all tensors of the forward may be f32, Q, K and V floats of 8 bits, and Q and K such integers or fp4.
 static bool isForwardType(ElementType type, StringRef tensor) {
-  if (type == ElementType::I8)
+  if (type == ElementType::I8 || type == ElementType::F4E2M1)
     return tensor == "q" || tensor == "k";
   return type == ElementType::F32 || (tensor != "o" && infoOf(type).isFloat() && infoOf(type).bits == 8);
 }
@@ -197,7 +197,7 @@ static StringRef typesOfTensor(StringRef tensor) {
     return "bf16 or f16";
   if (tensor == "o")
     return "bf16, f16 or f32";
-  return tensor == "v" ? "bf16, f16, f32 or a float of 8 bits" : "bf16, f16, f32, i8 or a float of 8 bits";
+  return tensor == "v" ? "bf16, f16, f32 or a float of 8 bits" : "bf16, f16, f32, i8, f4E2M1FN or a float of 8 bits";
 }
 
 /// The element type of all tensors, or of `tensor` of a forward.
@@ -272,8 +272,31 @@ static LogicalResult verifyDescales(ForwardOp op) {
   return success();
 }
 
+/// Scales of blocks multiply operands of the scaled matrix instruction, whole ones, of rows of one head that lie side by side.
+static LogicalResult verifyBlockScales(ForwardOp op) {
+  constexpr int64_t unit = 64;
+  if (!op.getMx())
+    return success();
+  for (StringRef tensor : {"q", "k"})
+    if (Type type = op.getTensorType(tensor); !isa<FloatType>(type) || type.getIntOrFloatBitWidth() > 8)
+      return op.emitOpError() << "has mx, which multiply floats of 8 and 4 bits, and '" << tensor << "' of " << type
+                              << "; use f8E4M3FN or f4E2M1FN, or leave mx out";
+  if (static_cast<int64_t>(op.getHeadDim()) % unit != 0)
+    return op.emitOpError() << "has mx and head_dim(" << static_cast<int64_t>(op.getHeadDim()) << "), expected a multiple of "
+                            << unit << "; pad heads of Q and K with zeros";
+  for (auto [isThere, name, reason] :
+       {std::tuple(op.getGroupRows(), "group_rows", "has rows of several"), {op.getWorkList(), "work_list", "has rows of several"}})
+    if (isThere)
+      return op.emitOpError() << "has mx, of rows of one head, and " << name << ", which " << reason
+                              << "; leave one of them out";
+  for (auto [isThere, name] : {std::pair(op.getPageSize().has_value(), "pages"), {op.getAppendedKeys(), "appended_keys"}})
+    if (isThere)
+      return op.emitOpError() << "has mx, of keys that follow one another, and " << name << "; leave one of them out";
+  return success();
+}
+
 LogicalResult ForwardOp::verify() {
-  if (failed(verifyTensorTypes(*this)) || failed(verifyDescales(*this)))
+  if (failed(verifyTensorTypes(*this)) || failed(verifyDescales(*this)) || failed(verifyBlockScales(*this)))
     return failure();
   constexpr int64_t mostRows = 1 << 16, vectorBytes = 16;
   if (getWorkList() && (getGroupRows() || getKeyBlock()))

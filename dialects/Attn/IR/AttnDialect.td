@@ -76,6 +76,10 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     ceil(seq_kv / n)): n is a multiple of 32. With `descale_channels` `v_descale` has one for each element of a head,
     (batch, kv_heads, head_dim_v). Rows and keys are those of a sequence.
 
+    With `mx` each 32 elements of a row of Q and K are multiplied by a power of two (E8M0). `q_scale` (i32, (batch, heads,
+    seq_q, ceil(head_dim / 128))) and `k_scale` ((batch, kv_heads, seq_kv, ...)) have four of them in a word, the first in the
+    lowest byte, and no batch but all rows where rows are packed. Q and K are floats of 8 bits or f4E2M1FN, of which memory has pairs as bytes, the first in the lower half.
+
     With `group_rows` the query heads of a KV head share rows: these are the pairs of a query and a head of the group, the
     heads of a query one after the other, 32 for each wave. Keys are fetched once for all pairs of a workgroup and not
     once for each head. That is for few queries (decoding); nothing but the order of work is different.
@@ -161,7 +165,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       OptionalAttr<I64Attr>:$workgroups,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$descale, OptionalAttr<I64Attr>:$descale_rows, OptionalAttr<I64Attr>:$descale_keys,
-      UnitAttr:$descale_channels, UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
+      UnitAttr:$descale_channels, UnitAttr:$mx, UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
       UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists,
       UnitAttr:$far_pages, UnitAttr:$vector_pages, UnitAttr:$dropout, UnitAttr:$group_rows, UnitAttr:$split_waves,
       UnitAttr:$work_list,
@@ -174,6 +178,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)` | `workgroups` `(` $workgroups `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `descale` $descale
       | `descale_rows` `(` $descale_rows `)` | `descale_keys` `(` $descale_keys `)` | `descale_channels` $descale_channels
+      | `mx` $mx
       | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists

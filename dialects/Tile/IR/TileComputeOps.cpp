@@ -48,16 +48,21 @@ static LogicalResult requirePlainRows(Operation *op, StringRef role, FragType fr
   return op->emitOpError() << role << " is " << frag << ", whose rows are in another order; acc is needed";
 }
 
-/// Numbers of a fragment in one lane.
+/// Numbers of a fragment in one lane; those of which a byte has several as their bytes.
 static int64_t numbersOfLane(FragType frag) {
   FragmentMap map(frag);
-  return map.count() * map.piece.registers;
+  int64_t numbers = map.count() * map.piece.registers, bits = frag.getElementType().getIntOrFloatBitWidth();
+  return isPacked(frag.getElementType()) ? numbers * bits / 8 : numbers;
 }
 
 LogicalResult RelabelOp::verify() {
   FragType source = getSource().getType(), result = getResult().getType();
   int64_t before = numbersOfLane(source), after = numbersOfLane(result);
-  if (before == after && source.getElementType() == result.getElementType())
+  auto inBytes = [&](FragType frag) {
+    Type element = frag.getElementType();
+    return isPacked(element) ? IntegerType::get(getContext(), 8) : element;
+  };
+  if (before == after && inBytes(source) == inBytes(result))
     return success();
   return emitOpError() << "takes " << source << ", of which a lane holds " << before << " numbers, as " << result
                        << ", of which it holds " << after << "; the same numbers of the same type are needed";

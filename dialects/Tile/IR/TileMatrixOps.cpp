@@ -111,6 +111,22 @@ LogicalResult SliceDepthOp::verify() {
                        << " and all of the other dimension are needed";
 }
 
+LogicalResult BlockScalesOp::verify() {
+  constexpr int64_t scalesOfWord = 4;
+  FragType result = getResult().getType();
+  const bool isLeft = result.getLayout() == FragLayout::LhsScale;
+  const int64_t rows = isLeft ? result.getRows() : result.getColumns(), blocks = isLeft ? result.getColumns() : result.getRows();
+  const Type wanted = RowsType::get(getContext(), rows, IntegerType::get(getContext(), 32), {FragLayout::Acc});
+  const int64_t words = llvm::divideCeil(blocks, scalesOfWord);
+  if (static_cast<int64_t>(getWords().size()) != words)
+    return emitOpError() << "has " << getWords().size() << " words for " << blocks << " blocks, expected " << words << ", one for each "
+                         << scalesOfWord;
+  for (Value word : getWords())
+    if (word.getType() != wanted)
+      return emitOpError() << "makes " << result << " of " << word.getType() << ", expected " << wanted;
+  return success();
+}
+
 LogicalResult StoreBlockOp::verify() {
   ViewType view = getView().getType();
   FragType frag = getValue().getType();

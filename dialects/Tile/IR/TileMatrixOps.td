@@ -91,6 +91,23 @@ def Tile_SliceDepthOp : Tile_Op<"slice_depth", [NamedResults, Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_BlockScalesOp : Tile_Op<"block_scales", [NamedResults, Pure]> {
+  let summary = "scales of blocks, of words that have those of a row side by side";
+  let description = [{
+    A word of a row of an operand has the scales of four blocks of 32 of its depth, the first in the lowest byte: one word for
+    each 128 of the depth, begun ones too. Where memory has scales so, a lane loads four of them at once:
+
+    ```mlir
+    %words = tile.load %k_scale[%key] : <?xi32> -> !tile.rows<128xi32>
+    %scales = tile.block_scales %words : !tile.rows<128xi32> -> !tile.frag<128x4xf8E8M0FNU, lhs_scale>
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_Rows>:$words);
+  let results = (outs Tile_ScaleFrag:$result);
+  let assemblyFormat = "$words attr-dict `:` type($words) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Tile_StoreBlockOp : Tile_Op<"store_block", [MemoryEffects<[MemWrite]>]> {
   let summary = "an accumulator, converted and transposed, into a block of a matrix";
   let description = [{

@@ -134,6 +134,7 @@ void MmaOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult()
 void MaskDepthOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "masked");
 }
+void BlockScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "scales"); }
 void SliceDepthOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "part"); }
 void MaskOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "masked"); }
 void RowMaxOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "max"); }

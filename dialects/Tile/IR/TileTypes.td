@@ -169,6 +169,9 @@ def Tile_ProductFrag : Type<
 def Tile_NumberFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfNumbers()">]>,
     "a fragment of numbers of 8 bits and more", "::hocket::tile::FragType">;
+def Tile_UnscaledFrag : Type<
+    And<[Tile_Frag.predicate, CPred<"!::llvm::cast<::hocket::tile::FragType>($_self).isOfScales()">]>,
+    "a fragment of numbers", "::hocket::tile::FragType">;
 def Tile_ScaleFrag : Type<
     And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfScales()">]>,
     "a fragment of scales, f8E8M0FNU in lhs_scale or rhs_scale", "::hocket::tile::FragType">;

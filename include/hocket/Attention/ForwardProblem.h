@@ -96,21 +96,28 @@ struct CacheUpdate {
 struct DescaleBlocks {
   int64_t rows = 0;      ///< "q_descale" is f32 [batch, heads, ceil(seqQ / rows)]
   int64_t keys = 0;      ///< "k_descale" is f32 [batch, kvHeads, ceil(seqKv / keys)]
-  bool channels = false; ///< "v_descale" is f32 [batch, kvHeads, headDimV]
+  bool channels = false; ///< "v_descale" is f32 [batch, kvHeads, valueHeadDim()]
   bool any() const { return rows != 0 || keys != 0 || channels; }
   bool operator==(const DescaleBlocks &) const = default;
 };
+
+/// Elements of a block of the mx formats.
+inline constexpr int64_t kMxBlock = 32;
 
 /// What is computed, whatever the sizes.
 struct ForwardSemantics {
   HeadTypes dtype; ///< of Q, K, V and O
   int64_t headDim = 128;           ///< of Q and K
-  int64_t headDimV = 128;          ///< of V and O
+  int64_t headDimV = 0;            ///< of V and O; 0: as headDim
   Visibility visibility;
   bool wantLse = false;
   /// What a number of Q, K and V counts is said by "q_descale", "k_descale" and "v_descale" (f32 [batch, kvHeads]).
   bool descale = false;
   DescaleBlocks descaleBlocks;
+  /// Each 32 elements of a row of Q and K count a power of two: "q_scale" (i32 [batch, heads, seqQ, ceil(headDim / 128)], words
+  /// of four bytes of E8M0, the first the lowest) and "k_scale" [batch, kvHeads, seqKv, ...]; packed [heads, totalQ, ...] and
+  /// [kvHeads, totalKv, ...].
+  bool mxScales = false;
   /// A number for each head ("sink", f32 [heads]) is one more score of each of its rows, without a value.
   bool sink = false;
   /// Weights are dropped at random before they meet V; LSE is that of all weights (`Dropout`).
@@ -125,6 +132,7 @@ struct ForwardSemantics {
   CacheUpdate update;
   WorkUse work;
 
+  int64_t valueHeadDim() const { return headDimV != 0 ? headDimV : headDim; }
   /// Of "q", "k", "v", "o" and what has rows like them.
   ElementType typeOf(std::string_view tensor) const;
   /// Whether there is a mask of any kind.

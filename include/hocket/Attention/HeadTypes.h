@@ -9,8 +9,8 @@
 namespace hocket::attention {
 
 /// Q, K and V are bf16 or fp16, all of one of them; or floats of 8 bits, which may be mixed; or Q is bf16 or fp16 and K
-/// and V are floats of 8 bits; or Q and K are integers of 8 bits, and V is a float of 8 or 16. O is bf16 or fp16: Q's type,
-/// or beside Q of 8 bits V's, where that is one of the two.
+/// and V are floats of 8 bits; or Q and K are integers of 8 bits, and V is a float of 8 or 16; or Q and K are floats of 4 or
+/// 8 bits, and V is one of 8. O is bf16 or fp16: Q's type, or beside Q of 8 bits and fewer V's, where that is one of the two.
 struct HeadTypes {
   ElementType q = ElementType::BF16, k = q, v = q, o = q;
 
@@ -34,6 +34,8 @@ struct HeadTypes {
 std::string optionName(const HeadTypes &types);
 /// Reads such a name. The error says what was found, and the nearest that there are kernels for.
 Result<HeadTypes> parseHeadTypes(std::string_view text);
+/// Reads the name of one type.
+Result<ElementType> parseHeadType(std::string_view text);
 /// Whether there are kernels for these types; the error names the nearest.
 Status validate(const HeadTypes &types);
 

@@ -4,7 +4,7 @@
 // strides), how it is made (schedule and options) and when it pays. Choosing is going through the
 // entries in order of priority, rule by rule, so that the same walk that finds a kernel also
 // explains why the others were passed over, and what a problem that nobody takes would have to look
-// like. The data are kernels/registry.json; nothing in C++ knows any kernel's name.
+// like. The data are kernels/registry.json and, made by a script, kernels/costs.json; nothing in C++ knows any kernel's name.
 #pragma once
 
 #include "hocket/Attention/ForwardProblem.h"
@@ -133,7 +133,8 @@ struct KernelChoice {
   std::vector<Candidate> candidates;
   const KernelEntry *kernel = nullptr; ///< null: none takes the problem
 
-  /// A table for people, one line a kernel.
+  /// A table for people, one line a kernel, first those that take the problem; those for other types, chips or numbers
+  /// of slices are only counted.
   std::string explain(const ForwardProblem &problem) const;
 };
 
@@ -143,6 +144,9 @@ public:
   static const Result<KernelRegistry> &shipped();
   /// Reads a registry from JSON; `name` is what messages call it. Errors name the key.
   static Result<KernelRegistry> parse(std::string_view json, std::string_view name);
+  /// Reads what workgroups of its kernels cost (`KernelEntry::costs`) from JSON, a list for each kernel. Errors name the
+  /// key, or the kernel that there is not; a registry that could not read its costs is of no use.
+  Status addCosts(std::string_view json, std::string_view name);
 
   /// Highest priority first.
   std::span<const KernelEntry> kernels() const { return entries; }

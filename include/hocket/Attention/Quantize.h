@@ -23,9 +23,6 @@ Result<ScalesPer> parseScalesPer(std::string_view text);
 /// "f8e4m3", "f8e5m2", "i8", "f4e2m1".
 Result<ElementType> parseQuantizedType(std::string_view text);
 
-/// Elements of a block of the mx formats.
-inline constexpr int64_t kMxBlock = 32;
-
 /// x [batch, seq, heads, headDim] becomes values of `to` with x ~ value * scale. A scale is the largest finite number's size
 /// among those that share it, over the largest of `to`; 1 where that is 0. Quotients are rounded to the nearest, floats' to
 /// even, integers' away from zero, and end at the largest number; a NaN stays one, of integers it is 0. A power of two is

@@ -60,7 +60,7 @@ static LogicalResult verifyIntegers(attn::ForwardOp op) {
   return refuseTypes(op, "q", "v") << ", which no kernel mixes; give 'v' 8 or 16 bits";
 }
 
-/// Of 16 bits the same, of 8 bits any, and any of 8 bits as what Q is.
+/// Of 16 bits the same, of 8 bits any, and any of 8 bits as what Q is. What has 4 bits is multiplied by what has 8 or 4.
 static LogicalResult verifyFloats(attn::ForwardOp op) {
   Type q = op.getTensorType("q");
   for (StringRef name : {"k", "v"})
@@ -68,6 +68,8 @@ static LogicalResult verifyFloats(attn::ForwardOp op) {
       return refuseTypes(op, "q", name) << ", which no kernel mixes; give both one type";
   if (isSmall(op.getTensorType("k")) != isSmall(op.getTensorType("v")))
     return refuseTypes(op, "k", "v") << ", which no kernel mixes; give both 8 bits or both 16";
+  if (Type k = op.getTensorType("k"); bitsOf(k) < 8 && !isSmall(q))
+    return refuseTypes(op, "q", "k") << ", which no kernel mixes; give 'q' 8 or 4 bits";
   return success();
 }
 
@@ -78,7 +80,7 @@ static LogicalResult verifyTypes(attn::ForwardOp op, const ArchInfo &arch) {
     return failure();
   if (!isSmall(q) && op.getTensorType("o") != q)
     return refuseTypes(op, "q", "o") << ", which no kernel writes; give both one type";
-  if (isSmall(k) && !arch.hasTransposedRead(bitsOf(k)))
+  if (isSmall(k) && !arch.hasTransposedRead(bitsOf(op.getTensorType("v"))))
     return op.emitOpError() << "'" << op.getSymName() << "' has keys of 8 bits, whose values are read transposed, which "
                             << arch.name << " cannot; use bf16 or f16";
   return success();
@@ -290,9 +292,10 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
 
   static TileShape shapeFor(attn::ForwardOp op, const ArchInfo &arch,
                             const TileShapeConstraints &constraints) {
-    HeadWidths head{int64_t(llvm::alignTo(op.getHeadDim(), kHeadBlock)),
-                    int64_t(llvm::alignTo(op.getValueHeadDim(), kHeadBlock)), bytesOf(op.getTensorType("k")),
-                    std::max(bytesOf(op.getElementType()), bytesOf(op.getTensorType("v")))};
+    Type q = op.getElementType(), k = op.getTensorType("k");
+    HeadWidths head{countInMemory(k, llvm::alignTo(op.getHeadDim(), kHeadBlock)),
+                    int64_t(llvm::alignTo(op.getValueHeadDim(), kHeadBlock)), bytesOf(inMemory(k)),
+                    std::max(bytesOf(inMemory(q)), bytesOf(op.getTensorType("v")))};
     return chooseTileShape(arch, head, constraints);
   }
 

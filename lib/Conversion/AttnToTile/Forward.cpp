@@ -13,6 +13,7 @@
 // the slices of split KV is in Combine.cpp.
 #include "Forward.h"
 
+#include "BlockScales.h"
 #include "Descales.h"
 #include "ForwardScores.h"
 #include "JoinWaves.h"
@@ -38,7 +39,7 @@ public:
         source(KeySource::create(op, loop, sequences)), visit(KeyVisit::create(op, schedule, loop, scores, *source)),
         output(Output::create(op)), softmax({loop.beside(loop.waveKeys(), kWaveRows, loop.element.weights(), loop.element.v, FragLayout::RhsAcc),
                  static_cast<bool>(op.getLse()), loop.element.areIntegers(), scores.areScaled()}),
-        descales(op, loop) {}
+        descales(op, loop), blockScales(op, loop, sequences) {}
 
   FailureOr<tile::KernelOp> build();
 
@@ -46,6 +47,7 @@ private:
   FailureOr<tile::KernelOp> createFrame();
   void addRequirements();
   WorkPartition place();
+  Value loadQuery(const WorkPartition &work);
   Value prepare(WorkPartition &work);
   SmallVector<Value> seenTiles(const WorkPartition &work, Value count);
   tile::ForTilesOp createLoop(Value count, ValueRange seen);
@@ -64,6 +66,7 @@ private:
   std::unique_ptr<Output> output;
   Softmax softmax;
   Descales descales;
+  BlockScales blockScales;
   Value q, query; ///< the sequence's queries, and those of the wave as an operand
   size_t aheadCount = 0; ///< how many of the loop's values say where the next tiles are
 };
@@ -72,11 +75,13 @@ private:
 FailureOr<tile::KernelOp> ForwardLoop::createFrame() {
   constexpr int64_t dynamic = ShapedType::kDynamic;
   Type f32 = builder.getF32Type();
-  frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, source->headDim}, loop.element.q),
+  int64_t shape[] = {dynamic, dynamic, dynamic, countInMemory(loop.element.q, source->headDim)};
+  frame.addTensor(tile::ViewType::get(op.getContext(), shape, inMemory(loop.element.q)),
                   sequences.tensor(frame, "q"));
   source->addTensors(frame);
   frame.addScalar(f32, "scale");
   descales.addTensors(frame);
+  blockScales.addTensors(frame);
   output->addArguments(frame, sequences);
   scores.addDropout(frame);
   visit->addArguments(frame);
@@ -93,6 +98,7 @@ FailureOr<tile::KernelOp> ForwardLoop::createFrame() {
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), loop.arch.name, loop.shape.waves);
   q = frame.argument("q");
   descales.bindArguments(frame);
+  blockScales.bindArguments(frame);
   source->bindArguments(frame);
   output->bindArguments(frame);
   visit->bindArguments(frame);
@@ -109,7 +115,7 @@ void ForwardLoop::addRequirements() {
   frame.require("max(seq_q, seq_kv) <= " + Twine(kMaxSequence),
                 "seq_q and seq_kv may be at most " + Twine(kMaxSequence));
   for (StringRef name : {"q", "k", "v", "o"})
-    sequences.requireWideStrides(frame, name, op.getTensorType(name));
+    sequences.requireWideStrides(frame, name, inMemory(op.getTensorType(name)));
 }
 
 /// The workgroup's rows. From here on tensors are those of its sequence.
@@ -143,8 +149,19 @@ WorkPartition ForwardLoop::place() {
   source->find(frame, work.batch);
   q = sequences.ofQueries(builder, q);
   source->enter();
+  blockScales.enter();
   output->enter(builder, sequences);
   return work;
+}
+
+/// The wave's rows of Q as an operand. What memory has as bytes of several is loaded as such.
+Value ForwardLoop::loadQuery(const WorkPartition &work) {
+  Type own = loop.element.q, stored = inMemory(own), other = isSmall(own) ? own : loop.element.k;
+  Type operand = loop.beside(source->depth, kWaveRows, own, other, FragLayout::Rhs);
+  if (stored == own)
+    return work.load(builder, operand, q);
+  Type bytes = builder.frag(countInMemory(own, source->depth), kWaveRows, stored, FragLayout::Rhs);
+  return tile::RelabelOp::create(builder, operand, work.load(builder, bytes, q));
 }
 
 /// Everything else in front of the loop; returns how many tiles it visits.
@@ -153,11 +170,11 @@ Value ForwardLoop::prepare(WorkPartition &work) {
   visit->find(work, q);
   source->makeRings(work.batch, kvHead);
   descales.find(work, kvHead);
+  blockScales.find(work, kvHead);
   Value scale = descales.ofScores(frame.argument("scale"));
   scores.setScale(scale);
   query = softmax.prepareQuery(builder, scale, [&] {
-    Type operand = loop.beside(source->depth, kWaveRows, loop.element.q, loop.element.k, FragLayout::Rhs);
-    return withoutPadding(builder, work.load(builder, operand, q), source->headDim);
+    return withoutPadding(builder, loadQuery(work), source->headDim);
   });
   scores.moveTailTo(softmax);
   if (ForwardScores::beginsProducts(op))
@@ -192,7 +209,10 @@ SmallVector<Value> ForwardLoop::iterate(Value t, Value sum, ValueRange state, Va
   Value keyTile = step("read_k", [&] { return source->readKeys(t); });
   scores.loadStep(tiles, t);
   Value start = scores.startStep(tiles, t);
-  Value raw = step("qk", [&] { return tile::MmaOp::create(builder, keyTile, query, start); });
+  SmallVector<Value> words = blockScales.loadStep([&] { return scores.firstKey(tiles, t); });
+  Value raw = step("qk", [&] {
+    return tile::MmaOp::create(builder, start.getType(), keyTile, query, start, blockScales.ofProduct(words));
+  });
   SmallVector<Value> factors;
   if (descales.areOfKeys())
     factors = llvm::to_vector_of<Value>(builder.step("scale", [&] { return descales.ofTile(scores.firstKey(tiles, t)); }));

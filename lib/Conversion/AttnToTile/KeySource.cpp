@@ -26,7 +26,8 @@ void KeySource::addTensors(KernelFrame &frame) const {
   constexpr int64_t dynamic = ShapedType::kDynamic;
   for (auto [name, dim, element] :
        {std::tuple("k", headDim, loop.element.k), std::tuple("v", headDimV, loop.element.v)})
-    frame.addTensor(tile::ViewType::get(frame.context(), {dynamic, dynamic, dynamic, dim}, element), tensor(frame, name));
+    frame.addTensor(tile::ViewType::get(frame.context(), {dynamic, dynamic, dynamic, countInMemory(element, dim)}, inMemory(element)),
+                    tensor(frame, name));
 }
 
 void KeySource::enter() {
@@ -47,7 +48,8 @@ Value KeySource::ring(Type type, Value view, ValueRange indices) const {
 
 void KeySource::makeRings(Value batch, Value kvHead) {
   auto typeOf = [&](int64_t columns, Type element) {
-    return tile::RingType::get(loop.builder.getContext(), {loop.shape.kvTile, columns}, element);
+    int64_t shape[] = {loop.shape.kvTile, countInMemory(element, columns)};
+    return tile::RingType::get(loop.builder.getContext(), shape, inMemory(element));
   };
   keys = ring(typeOf(depth, loop.element.k), k, {batch, kvHead});
   values = ring(typeOf(depthV, loop.element.v), v, {batch, kvHead});

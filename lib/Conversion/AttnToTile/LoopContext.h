@@ -11,11 +11,21 @@
 
 namespace hocket {
 
-/// Whether numbers of this type have 8 bits.
-inline bool isSmall(mlir::Type element) { return bitsOf(element) == 8; }
+/// Whether numbers of this type have 8 bits or fewer.
+inline bool isSmall(mlir::Type element) { return bitsOf(element) <= 8; }
+
+/// What memory has for numbers of this type: bytes where several are in one.
+inline mlir::Type inMemory(mlir::Type element) {
+  return bitsOf(element) < 8 ? mlir::Type(mlir::IntegerType::get(element.getContext(), 8)) : element;
+}
+/// In how many elements of memory `count` numbers lie.
+inline int64_t countInMemory(mlir::Type element, int64_t count) {
+  return count * bitsOf(element) / bitsOf(inMemory(element));
+}
 
 /// Types of what a loop multiplies: of Q, K and V in memory, of the operands that K and V become, and of the weights.
-/// Where `k` and `v` are narrower than Q they are widened to Q's type on the way; what lies beside them lies as they do.
+/// Where `k` and `v` are narrower than Q of 16 bits they are widened to Q's type on the way; what lies beside them lies as
+/// they do.
 /// Products of integers are summed in i32.
 struct HeadElements {
   mlir::Type q, k, v;
@@ -23,7 +33,7 @@ struct HeadElements {
   HeadElements(mlir::Type all) : q(all), k(all), v(all) {}
   explicit HeadElements(attn::ForwardOp op)
       : q(op.getTensorType("q")), k(op.getTensorType("k")), v(op.getTensorType("v")) {}
-  mlir::Type operand(mlir::Type stored) const { return bitsOf(stored) < bitsOf(q) ? q : stored; }
+  mlir::Type operand(mlir::Type stored) const { return !isSmall(q) && bitsOf(stored) < bitsOf(q) ? q : stored; }
   bool areIntegers() const { return q.isInteger(); }
   /// Of the weights as they are multiplied with V: of 8 bits those with most mantissa.
   mlir::Type weights() const;

@@ -59,7 +59,9 @@ public:
                         std::optional<int64_t> along = std::nullopt) const {
     return queries.of(builder, view, along);
   }
-  mlir::Value ofKeys(ExpansionBuilder &builder, mlir::Value view) const { return keys.of(builder, view, std::nullopt); }
+  mlir::Value ofKeys(ExpansionBuilder &builder, mlir::Value view, std::optional<int64_t> along = std::nullopt) const {
+    return keys.of(builder, view, along);
+  }
   /// How many keys of its own the sequence uses; null: all of its rows.
   mlir::Value usedKeys() const { return keys.size; }
 

@@ -31,7 +31,7 @@ static constexpr int64_t kKeyBlock = 32;
 
 Type HeadElements::weights() const {
   Type wide = areIntegers() ? v : q;
-  if (bitsOf(wide) != 8)
+  if (!isSmall(wide))
     return wide;
   bool isFnuz = infoOf(*asElementType(v)).specials == Specials::Fnuz;
   return isFnuz ? Type(Float8E4M3FNUZType::get(v.getContext())) : Type(Float8E4M3FNType::get(v.getContext()));

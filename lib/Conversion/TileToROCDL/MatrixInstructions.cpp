@@ -130,10 +130,11 @@ Value MatrixInstruction::emit(ImplicitLocOpBuilder &builder, Value lhs, Value rh
   Value zero = number(0);
   OperationState state(builder.getLoc(), op);
   state.addOperands({lhs, rhs, acc});
+  // Which byte of which register is a scale: with two scales of 0 LLVM takes the instruction without them.
+  BlockScales given = scales.value_or(BlockScales{{zero}, {zero}});
   if (trailer == Trailer::Formats)
-    // Which byte of which register is a scale, the first: with two scales of 0 LLVM takes the instruction without them.
-    state.addOperands({number(formatOf(types.a)), number(formatOf(types.b)), zero, scales ? scales->lhs : zero, zero,
-                       scales ? scales->rhs : zero});
+    state.addOperands({number(formatOf(types.a)), number(formatOf(types.b)), number(given.lhs.byte), given.lhs.word,
+                       number(given.rhs.byte), given.rhs.word});
   else
     state.addOperands({zero, zero, zero});
   state.addTypes(acc.getType());

@@ -22,8 +22,12 @@ enum class Trailer : uint8_t { NoBroadcast, Formats };
 
 /// A lane's scales (i32, the lowest byte) of one instruction: of its row of the left and its column of the right operand, for
 /// the 32 of the depth that the lane's half of the wave stands for.
+struct BlockScale {
+  mlir::Value word;
+  int64_t byte = 0; ///< of the word
+};
 struct BlockScales {
-  mlir::Value lhs, rhs;
+  BlockScale lhs, rhs;
 };
 
 struct MatrixInstruction {

@@ -3,10 +3,13 @@
 #include "MatrixInstructions.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
+
+static constexpr int64_t kByteBits = 8;
 
 /// `operands`, neighbours along the depth, as one.
 static Value joined(Emitter &emit, ValueRange operands) {
@@ -69,7 +72,7 @@ struct MmaPattern : TilePattern<tile::MmaOp> {
     int64_t rows = sums.getRows() / kBlock, columns = sums.getColumns() / kBlock, depth = lhs.getDepth();
     // Of the depth at once: an instruction's, or that of an operand that several take in pieces.
     int64_t atOnce = std::max<int64_t>(instruction->shape.k, lhs.getDepthStep());
-    SmallVector<Value> leftScales, rightScales;
+    SmallVector<BlockScale> leftScales, rightScales;
     if (isScaled) {
       leftScales = asWords(emit, adaptor.getScales()[0]);
       rightScales = asWords(emit, adaptor.getScales()[1]);
@@ -93,17 +96,61 @@ struct MmaPattern : TilePattern<tile::MmaOp> {
     return success();
   }
 
-  /// A lane's scales, a byte each.
-  static SmallVector<Value> asWords(Emitter &emit, ValueRange scales) {
-    SmallVector<Value> words;
-    for (Value scale : scales)
-      words.push_back(zeroExtended32(emit, emit.element(scale, 0)));
+  /// A lane's scales, a byte each: of a word that has several, as they lie in it.
+  static SmallVector<BlockScale> asWords(Emitter &emit, ValueRange scales) {
+    SmallVector<BlockScale> words;
+    for (Value scale : scales) {
+      BlockScale inWord = partOfWord(scale);
+      words.push_back(inWord.word ? inWord : BlockScale{zeroExtended32(emit, emit.element(scale, 0))});
+    }
     return words;
+  }
+
+  /// The word that a byte was taken from by `BlockScalesPattern`; null: none.
+  static BlockScale partOfWord(Value scale) {
+    auto vector = scale.getDefiningOp<vector::FromElementsOp>();
+    auto byte = vector ? vector.getElements().front().getDefiningOp<arith::TruncIOp>() : arith::TruncIOp();
+    if (!byte || !byte.getIn().getType().isInteger(32))
+      return {};
+    auto shifted = byte.getIn().getDefiningOp<arith::ShRUIOp>();
+    IntegerAttr by;
+    if (!shifted || !matchPattern(shifted.getRhs(), m_Constant(&by)) || by.getInt() % kByteBits != 0)
+      return {byte.getIn()};
+    return {shifted.getLhs(), by.getInt() / kByteBits};
+  }
+};
+
+/// The half of a wave that has a scale takes it from the byte behind that of the other half.
+struct BlockScalesPattern : TilePattern<tile::BlockScalesOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::BlockScalesOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    constexpr int64_t halfLanes = 32, blocksOfStep = 2, stepsOfWord = 2;
+    Emitter emit(op.getLoc(), rewriter);
+    tile::FragType frag = op.getResult().getType();
+    const int64_t steps = frag.getDepth() / blocksOfStep;
+    Value half = arith::AndIOp::create(emit, state.of(op).lane, emit.i32(halfLanes));
+    Value ofHalf = arith::ShRUIOp::create(emit, half, emit.i32(llvm::Log2_64(halfLanes / kByteBits)));
+    auto type = VectorType::get({1}, rewriter.getI8Type());
+    SmallVector<SmallVector<Value>> words;
+    for (ValueRange rows : adaptor.getWords())
+      words.push_back(llvm::map_to_vector(rows, [&](Value word) -> Value { return arith::ShRUIOp::create(emit, word, ofHalf); }));
+    SmallVector<Value> scales;
+    for (size_t rows = 0; rows != words.front().size(); ++rows)
+      for (int64_t step = 0; step != steps; ++step) {
+        Value word = words[step / stepsOfWord][rows];
+        if (int64_t before = step % stepsOfWord * blocksOfStep * kByteBits)
+          word = arith::ShRUIOp::create(emit, word, emit.i32(before));
+        Value byte = arith::TruncIOp::create(emit, rewriter.getI8Type(), word);
+        scales.push_back(vector::FromElementsOp::create(emit, type, byte));
+      }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{scales});
+    return success();
   }
 };
 } // namespace
 
 void hocket::lowering::populateProductPatterns(const TypeConverter &converter,
                                                RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<MmaPattern>(converter, patterns.getContext(), state);
+  patterns.add<MmaPattern, BlockScalesPattern>(converter, patterns.getContext(), state);
 }

@@ -101,7 +101,7 @@ namespace {
 class NewRows {
 public:
   NewRows(const ForwardProblem &problem, const RowNumbers &numbers, const ForwardInputs &inputs, const std::string &name)
-      : problem(problem), numbers(numbers), dim(name == "k" ? problem.headDim : problem.headDimV),
+      : problem(problem), numbers(numbers), dim(name == "k" ? problem.headDim : problem.valueHeadDim()),
         given(problem.typeOf(name + "_new")), isRounded(given != problem.typeOf(name)) {
     if (problem.descale && !problem.update.asStored)
       descales = &inputs.captured.at(name + "_descale");
@@ -201,5 +201,5 @@ void attention::finishAppended(const ForwardProblem &problem, const RowNumbers &
     cache.copy(after, 0, after.size(), 0);
   };
   finish(inputs.k, before.k, problem.headDim);
-  finish(inputs.v, before.v, problem.headDimV);
+  finish(inputs.v, before.v, problem.valueHeadDim());
 }

@@ -311,7 +311,7 @@ GroupGradients attention::computeGradients(const ForwardProblem &problem,
                                            const GroupTensors &tensors, int64_t batch,
                                            int64_t kvHead, const ScoreRules *rules,
                                            const CapturedSizes &captured, DeltaOf deltaOf) {
-  int64_t heads = problem.heads / problem.kvHeads, dim = problem.headDim, dimV = problem.headDimV;
+  int64_t heads = problem.heads / problem.kvHeads, dim = problem.headDim, dimV = problem.valueHeadDim();
   int64_t queries = problem.seqQ, keys = problem.seqKv;
   Matrix k(tensors.k.data(), keys, dim), v(tensors.v.data(), keys, dimV);
   GroupGradients result;
@@ -358,7 +358,7 @@ std::vector<int64_t> attention::chooseGroups(const BackwardProblem &problem, int
   const ForwardProblem &forward = problem.forward;
   int64_t total = forward.batch * forward.kvHeads, ofGroup = forward.heads / forward.kvHeads;
   double pairs = double(ofGroup) * double(forward.seqQ) * double(forward.seqKv);
-  double cost = pairs * (4.0 * double(forward.headDim) + 3.0 * double(forward.headDimV) + 60);
+  double cost = pairs * (4.0 * double(forward.headDim) + 3.0 * double(forward.valueHeadDim()) + 60);
   auto count = static_cast<int64_t>(kHostRate * kSeconds / cost);
   if (limit > 0)
     count = limit / (ofGroup * forward.seqQ);
@@ -384,7 +384,7 @@ static void generateOutputs(const ForwardProblem &forward, DataKind kind, uint64
                             BackwardInputs &inputs) {
   // K and V of a problem whose keys are the queries of this one.
   ForwardProblem like = forward;
-  like.headDim = forward.headDimV;
+  like.headDim = forward.valueHeadDim();
   like.modifications.clear(), like.numbers.clear(), like.capturedExtents.clear();
   like.blocks = {}, like.makesBlocks = false;
   like.sink = like.dropout = false;
@@ -418,9 +418,9 @@ static GroupTensors tensorsOf(const ForwardProblem &forward, const RowNumbers &n
   int64_t query = numbers.firstQuery(sequence, kvHead * ofGroup), rows = ofGroup * numbers.of(sequence).q;
   int64_t key = numbers.firstKey(sequence, kvHead), keys = numbers.of(sequence).kv;
   widenRows(inputs.forward.q, query, rows, forward.headDim, tensors.q);
-  widenRows(inputs.dO, query, rows, forward.headDimV, tensors.dO);
+  widenRows(inputs.dO, query, rows, forward.valueHeadDim(), tensors.dO);
   widenRows(inputs.forward.k, key, keys, forward.headDim, tensors.k);
-  widenRows(inputs.forward.v, key, keys, forward.headDimV, tensors.v);
+  widenRows(inputs.forward.v, key, keys, forward.valueHeadDim(), tensors.v);
   for (auto [name, to] : {std::pair("sink", &tensors.sinks), std::pair("dropout_state", &tensors.dropoutState)})
     if (auto given = inputs.forward.captured.find(name); given != inputs.forward.captured.end())
       *to = given->second;
@@ -486,7 +486,7 @@ BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKin
                                  DeltaOf::StoredO);
         int64_t first = numbers.firstQuery(sequence, kvHead * ofGroup);
         for (size_t i = 0; i != found.o.size(); ++i)
-          inputs.o.set(first * forward.headDimV + i, found.o[i]);
+          inputs.o.set(first * forward.valueHeadDim() + i, found.o[i]);
         for (size_t i = 0; i != found.lse.size(); ++i)
           inputs.lse[first + i] = static_cast<float>(found.lse[i]);
       },

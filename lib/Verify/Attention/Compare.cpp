@@ -42,7 +42,7 @@ double toleranceOf(const ForwardProblem &problem, const ForwardReference &refere
   if (problem.dtype.q == ElementType::F32)
     return toleranceF32 + roundingF32 * std::sqrt(double(problem.headDim) / 2) * largestScore(reference);
   const ElementType weights = problem.dtype.q == ElementType::I8 ? problem.dtype.v : problem.dtype.q;
-  if (infoOf(weights).bits == 8)
+  if (infoOf(weights).bits <= 8)
     return toleranceF8;
   return weights == ElementType::BF16 ? toleranceBf16 : toleranceFp16;
 }
@@ -105,7 +105,7 @@ static void checkEmptyRows(const ForwardProblem &problem, const ForwardOutputs &
     RowNumbers::Place place = numbers.query(row);
     if (problem.visibility.seesAny(place.position, numbers.of(place.sequence)))
       continue;
-    bool right = isZero(outputs.o, row, problem.headDimV);
+    bool right = isZero(outputs.o, row, problem.valueHeadDim());
     if (!outputs.lse.empty())
       right = right && outputs.lse[row] == -std::numeric_limits<float>::infinity();
     errors.wrongEmptyRows += right ? 0 : 1;
@@ -129,7 +129,7 @@ static void checkHiddenRows(const ForwardReference &reference, const ForwardOutp
 static void checkRow(const ForwardProblem &problem, const ForwardReference &reference, size_t index,
                      const ForwardOutputs &outputs, double maxV, ErrorSums &sums,
                      ForwardErrors &errors) {
-  int64_t row = reference.rows[index], dim = problem.headDimV;
+  int64_t row = reference.rows[index], dim = problem.valueHeadDim();
   const double *r = reference.o.data() + index * dim;
   double squaredError = 0, squaredReference = 0;
   for (int64_t d = 0; d != dim; ++d) {
@@ -197,7 +197,7 @@ ForwardErrors attention::compareForward(const ForwardProblem &problem, const For
   scan(outputs, errors);
   checkEmptyRows(problem, outputs, errors);
   if ((!problem.modifications.empty() || problem.blocks.any()) && !problem.sink)
-    checkHiddenRows(reference, outputs, problem.headDimV, errors);
+    checkHiddenRows(reference, outputs, problem.valueHeadDim(), errors);
   double maxV = maxMagnitude(inputs.v);
   if (problem.descale)
     maxV *= *std::ranges::max_element(inputs.captured.at("v_descale"));

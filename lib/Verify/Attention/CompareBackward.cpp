@@ -35,7 +35,7 @@ static int64_t roundedSums(const BackwardProblem &problem) {
   const ForwardProblem &forward = problem.forward;
   if (problem.accumulate != Accumulation::Packed)
     return 0;
-  bool isMany = forward.headDim >= kManySummedFrom && forward.headDim <= kManySummedTo && forward.headDimV <= kManySummedTo;
+  bool isMany = forward.headDim >= kManySummedFrom && forward.headDim <= kManySummedTo && forward.valueHeadDim() <= kManySummedTo;
   int64_t keys = isMany ? kManySummedKeys : kFewSummedKeys;
   return (forward.seqKv + keys - 1) / keys;
 }
@@ -200,7 +200,7 @@ BackwardErrors attention::compareBackward(const BackwardProblem &problem, DataKi
   const std::pair<const char *, Compared> list[] = {
       {"dq", {outputs.dq, &GroupGradients::dq, &GroupGradients::dqBounds, forward.headDim, false, roundedSums(problem)}},
       {"dk", {outputs.dk, &GroupGradients::dk, &GroupGradients::dkBounds, forward.headDim, true}},
-      {"dv", {outputs.dv, &GroupGradients::dv, &GroupGradients::dvBounds, forward.headDimV, true}}};
+      {"dv", {outputs.dv, &GroupGradients::dv, &GroupGradients::dvBounds, forward.valueHeadDim(), true}}};
   for (const auto &[name, compared] : list) {
     double tolerance = compared.roundedSums != 0 ? toleranceOfSums(problem, errors.tolerance) : errors.tolerance;
     errors.gradients.push_back(compareGradient(forward, numbers, name, tolerance, reference, compared));

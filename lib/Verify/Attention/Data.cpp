@@ -189,10 +189,11 @@ static void fillTensor(const ForwardProblem &problem, const char *name, const Ro
   const RowNumbers numbers(problem);
   bool ofQueries = std::string_view(name) == "q";
   int64_t heads = ofQueries ? problem.heads : problem.kvHeads;
-  manifest::TensorSpec tensor = problem.tensor(name);
-  int64_t dim = tensor.rowElements;
-  const double units = unitsOf(problem, tensor.type);
-  out = verify::TypedArray(tensor.type, static_cast<size_t>((ofQueries ? numbers.queries() : numbers.keys()) * dim));
+  const ElementType type = problem.dtype.of(name);
+  int64_t dim = std::string_view(name) == "v" ? problem.valueHeadDim() : problem.headDim;
+  const double units = unitsOf(problem, type);
+  const int64_t rows = ofQueries ? numbers.queries() : numbers.keys();
+  out = verify::TypedArray(inMemory(type), static_cast<size_t>(rows * countInMemory(type, dim)));
   parallelFor(problem.batch * heads, threads, [&](int64_t group) {
     std::vector<double> values(static_cast<size_t>(dim));
     int64_t sequence = group / heads, head = group % heads;
@@ -202,7 +203,7 @@ static void fillTensor(const ForwardProblem &problem, const char *name, const Ro
       int64_t row = first + position;
       filler.fill(name, {row, sequence, head, position, values});
       for (int64_t d = 0; d != dim; ++d)
-        out.setBits(row * dim + d, encode(tensor.type, units * values[d], Overflow::Saturate));
+        out.setPart(static_cast<size_t>(row * dim + d), infoOf(type).bits, encode(type, units * values[d], Overflow::Saturate));
     }
   });
 }
@@ -220,6 +221,16 @@ static double capturedNumber(ElementType type, const Generator &generator, uint6
   double a, b;
   generator.normalPair(place, a, b);
   return a;
+}
+
+/// A word of four scales of blocks, of either side of 1.
+static int32_t blockScales(const Generator &generator, uint64_t place) {
+  constexpr uint64_t powers = 5;
+  const auto one = static_cast<uint32_t>(infoOf(ElementType::E8M0).bias);
+  uint32_t word = 0;
+  for (uint64_t byte = 0; byte != sizeof(word); ++byte)
+    word |= (one - powers / 2 + static_cast<uint32_t>(generator.bits(sizeof(word) * place + byte) % powers)) << (8 * byte);
+  return static_cast<int32_t>(word);
 }
 
 /// What a number counts: positive, of either side of 1.
@@ -295,6 +306,11 @@ ForwardInputs attention::generateCaptured(const ForwardProblem &problem, uint64_
       const double units = unitsOf(problem, problem.dtype.of(tensor.name.substr(0, 1)));
       for (int64_t i = 0; i != tensor.elements(); ++i)
         addNumber(tensor.type, descale(generator, static_cast<uint64_t>(i)) / units, numbers, bytes);
+      continue;
+    }
+    if (problem.mxScales && (tensor.name == "q_scale" || tensor.name == "k_scale")) {
+      for (int64_t i = 0; i != tensor.elements(); ++i)
+        addNumber(tensor.type, blockScales(generator, static_cast<uint64_t>(i)), numbers, bytes);
       continue;
     }
     for (int64_t i = 0; i != tensor.elements(); ++i)

@@ -53,17 +53,25 @@ public:
               ForwardReference &result)
       : problem(problem), numbers(numbers), inputs(inputs), readers(readers), rules(rules), blockTable(blockTable),
         result(result), dim(problem.headDim),
-        dimV(problem.headDimV), paddedV(verify::roundUp(dimV, kernelColumns)), q(blockRows * dim),
+        dimV(problem.valueHeadDim()), paddedV(verify::roundUp(dimV, kernelColumns)), q(blockRows * dim),
         keys(dim * blockKeys), values(blockKeys * paddedV), scores(blockRows * blockKeys),
         sums(blockRows * paddedV), maxima(blockRows), totals(blockRows), row(dim) {}
   void run(const RowBlock &block);
 
 private:
   void loadQueries(const RowBlock &block);
+  /// The scales of a head's blocks, words of each row from the sequence's first on.
+  struct BlockScales {
+    std::span<const double> numbers; ///< none: 1
+    int64_t words = 0;
+    /// Multiplies row `row` of the sequence.
+    void multiply(int64_t row, std::span<double> elements) const;
+  };
+  BlockScales blockScales(const char *name, const char *starts, int64_t heads, int64_t number) const;
   void findDescales();
   double descaleOf(int64_t row, int64_t key) const;
   double ofValue(int64_t d) const;
-  void loadKeys(int64_t kvRow, int64_t count);
+  void loadKeys(int64_t kvBase, int64_t key, int64_t count);
   void softmax(const RowBlock &block, int64_t key, int64_t count);
   void softmaxRow(int64_t r, int64_t row, int64_t key, int64_t count);
   void drop(std::span<double> weights, int64_t row, int64_t key) const;
@@ -88,6 +96,7 @@ private:
     Lengths lengths;  ///< of the sequence
     double scale = 1; ///< what products are multiplied by
     std::span<const double> ofRows, ofKeys, ofValues; ///< descales; none: 1
+    BlockScales queryScales, keyScales;
     std::optional<DropoutBytes> bytes;                ///< if some weights are dropped
     std::span<const BlockKind> blocks;                ///< [rows, columns], if there are lists
   } head;
@@ -106,16 +115,43 @@ void BlockWorker::loadQueries(const RowBlock &block) {
   }
   for (size_t r = 0; r != block.count; ++r) {
     auto from = static_cast<size_t>(result.rows[block.first + r] * dim);
-    readers.q.read(inputs.q, from, std::span(q).subspan(r * dim, dim));
+    std::span<double> to = std::span(q).subspan(r * dim, dim);
+    readers.q.read(inputs.q, from, to);
+    head.queryScales.multiply(position(block, static_cast<int64_t>(r)), to);
+  }
+}
+
+BlockWorker::BlockScales BlockWorker::blockScales(const char *name, const char *starts, int64_t heads, int64_t number) const {
+  if (!problem.mxScales)
+    return {};
+  const manifest::TensorSpec tensor = problem.tensor(name);
+  const int64_t words = tensor.rowElements, rows = tensor.dimensions.back().extent;
+  auto packed = inputs.captured.find(starts);
+  const bool isPacked = packed != inputs.captured.end();
+  const int64_t first = isPacked ? static_cast<int64_t>(packed->second[static_cast<size_t>(head.batch)]) : 0;
+  const int64_t place = (isPacked ? number : head.batch * heads + number) * rows + first;
+  return {std::span<const double>(inputs.captured.at(name)).subspan(static_cast<size_t>(place * words)), words};
+}
+
+void BlockWorker::BlockScales::multiply(int64_t row, std::span<double> elements) const {
+  constexpr size_t ofWord = 4;
+  if (numbers.empty())
+    return;
+  for (size_t d = 0; d != elements.size(); ++d) {
+    const size_t block = d / kMxBlock;
+    const auto word = static_cast<uint32_t>(static_cast<int32_t>(numbers[static_cast<size_t>(row * words) + block / ofWord]));
+    elements[d] *= decode(ElementType::E8M0, word >> (8 * (block % ofWord)) & 0xff);
   }
 }
 
 /// K transposed to [dim][key], V as [key][dim]; keys past the end are zero.
-void BlockWorker::loadKeys(int64_t kvRow, int64_t count) {
+void BlockWorker::loadKeys(int64_t kvBase, int64_t key, int64_t count) {
+  const int64_t kvRow = kvBase + key;
   std::fill(keys.begin(), keys.end(), 0.0);
   std::fill(values.begin(), values.end(), 0.0);
   for (int64_t j = 0; j != count; ++j) {
     readers.k.read(inputs.k, static_cast<size_t>((kvRow + j) * dim), row);
+    head.keyScales.multiply(key + j, row);
     for (int64_t d = 0; d != dim; ++d)
       keys[d * blockKeys + j] = row[d];
     readers.v.read(inputs.v, static_cast<size_t>((kvRow + j) * dimV), std::span(values).subspan(j * paddedV, dimV));
@@ -234,6 +270,9 @@ void BlockWorker::run(const RowBlock &block) {
   head.number = block.place.head;
   head.lengths = numbers.of(head.batch);
   head.blocks = blockTable.of(head.batch, head.number);
+  const int64_t kvHead = head.number / (problem.heads / problem.kvHeads);
+  head.queryScales = blockScales("q_scale", "cu_seqlens_q", problem.heads, head.number);
+  head.keyScales = blockScales("k_scale", "cu_seqlens_k", problem.kvHeads, kvHead);
   loadQueries(block);
   head.scale = problem.effectiveScale();
   if (problem.descale)
@@ -243,7 +282,6 @@ void BlockWorker::run(const RowBlock &block) {
     const std::span<const double> known = state == inputs.captured.end() ? std::span<const double>() : state->second;
     head.bytes.emplace(problem, known, head.batch, head.number);
   }
-  int64_t kvHead = head.number / (problem.heads / problem.kvHeads);
   int64_t kvBase = numbers.firstKey(head.batch, kvHead);
   // Rows are ascending, and so are both ends of what they see.
   KeyRange seen{problem.visibility.range(position(block, 0), head.lengths).begin,
@@ -251,7 +289,7 @@ void BlockWorker::run(const RowBlock &block) {
   int64_t rows = verify::roundUp(static_cast<int64_t>(block.count), kernelRows);
   for (int64_t key = seen.begin; key < seen.end; key += blockKeys) {
     int64_t count = std::min(blockKeys, seen.end - key);
-    loadKeys(kvBase + key, count);
+    loadKeys(kvBase, key, count);
     std::fill(scores.begin(), scores.end(), 0.0);
     multiplyAccumulate(rows, blockKeys, dim, q.data(), dim, keys.data(), blockKeys, scores.data(),
                        blockKeys);
@@ -284,9 +322,9 @@ ForwardReference attention::computeReference(const ForwardProblem &problem,
                                              const ScoreRules *rules) {
   ForwardReference result;
   result.rows = std::move(rows);
-  result.o.resize(result.rows.size() * static_cast<size_t>(problem.headDimV));
+  result.o.resize(result.rows.size() * static_cast<size_t>(problem.valueHeadDim()));
   result.lse.resize(result.rows.size());
-  const RowReaders readers{RowReader(inputs.q.type()), RowReader(inputs.k.type()), RowReader(inputs.v.type())};
+  const RowReaders readers{RowReader(problem.dtype.q), RowReader(problem.dtype.k), RowReader(problem.dtype.v)};
   const RowNumbers numbers(problem);
   std::vector<RowBlock> blocks = makeBlocks(result.rows, numbers);
   const BlockTable blockTable(problem, inputs);
@@ -303,7 +341,7 @@ ForwardReference attention::computeReference(const ForwardProblem &problem,
 
 int64_t attention::defaultRowLimit(const ForwardProblem &problem) {
   double perRow = 2.0 * static_cast<double>(problem.seqKv) *
-                  static_cast<double>(problem.headDim + problem.headDimV);
+                  static_cast<double>(problem.headDim + problem.valueHeadDim());
   return std::max<int64_t>(1024, static_cast<int64_t>(hostRate * rowLimitSeconds / perRow));
 }
 

@@ -21,7 +21,7 @@ using verify::Progress;
 /// Reference rows: `row` r is query rows[r], a number of `RowNumbers`.
 struct ForwardReference {
   std::vector<int64_t> rows; ///< ascending
-  std::vector<double> o;     ///< rows.size() x headDimV
+  std::vector<double> o;     ///< rows.size() x valueHeadDim()
   std::vector<double> lse;   ///< rows.size(); -inf where no key is visible
 };
 

@@ -18,7 +18,7 @@ static void writeProblem(json::OStream &out, const ForwardProblem &problem) {
   out.attribute("seq_q", problem.seqQ);
   out.attribute("seq_kv", problem.seqKv);
   out.attribute("head_dim", problem.headDim);
-  out.attribute("head_dim_v", problem.headDimV);
+  out.attribute("head_dim_v", problem.valueHeadDim());
   out.attribute("causal", problem.visibility == Visibility::causal());
   out.attribute("mask", StringRef(problem.visibility.name()));
   out.attribute("scale", finiteValue(problem.effectiveScale()));

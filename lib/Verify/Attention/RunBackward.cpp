@@ -215,7 +215,7 @@ static void writeProblem(json::OStream &out, const BackwardProblem &problem) {
   out.attribute("seq_q", forward.seqQ);
   out.attribute("seq_kv", forward.seqKv);
   out.attribute("head_dim", forward.headDim);
-  out.attribute("head_dim_v", forward.headDimV);
+  out.attribute("head_dim_v", forward.valueHeadDim());
   out.attribute("mask", StringRef(forward.visibility.name()));
   out.attribute("scale", finiteValue(forward.effectiveScale()));
   out.attribute("layout", StringRef(toString(forward.layout)));

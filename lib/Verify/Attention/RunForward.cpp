@@ -74,7 +74,7 @@ std::vector<manifest::TensorSpec> ForwardRunner::tensorsOf(const ForwardProblem 
 
 verify::Contents ForwardRunner::roomFor(Outcome outcome) {
   ForwardOutputs &room = outputs[static_cast<size_t>(outcome)];
-  room.o = verify::TypedArray(problem.tensor("o").type, static_cast<size_t>(numbers.queries() * problem.headDimV));
+  room.o = verify::TypedArray(problem.tensor("o").type, static_cast<size_t>(numbers.queries() * problem.valueHeadDim()));
   if (problem.wantLse)
     room.lse.resize(static_cast<size_t>(numbers.queries()));
   verify::Contents contents = {{"o", room.o.bytes()}, {"lse", bytesOf(room.lse)}};

@@ -1,6 +1,6 @@
 // RUN: hocket-opt %s -verify-diagnostics -split-input-file
 
-// expected-error @below {{element type 'f64' of 'q' is not supported, use bf16, f16, f32, i8 or a float of 8 bits; bf16 is nearest}}
+// expected-error @below {{element type 'f64' of 'q' is not supported, use bf16, f16, f32, i8, f4E2M1FN or a float of 8 bits; bf16 is nearest}}
 attn.forward @f64 element_type(f64) head_dim(128)
 
 // -----
@@ -10,7 +10,7 @@ attn.forward @i8 element_type(i8) head_dim(128)
 
 // -----
 
-// expected-error @below {{element type 'i16' of 'k' is not supported, use bf16, f16, f32, i8 or a float of 8 bits}}
+// expected-error @below {{element type 'i16' of 'k' is not supported, use bf16, f16, f32, i8, f4E2M1FN or a float of 8 bits}}
 attn.forward @keys element_type(q = bf16, k = i16, v = bf16) head_dim(128)
 
 // -----
@@ -291,3 +291,23 @@ attn.forward @rows element_type(bf16) head_dim(128) descale descale_rows(32) gro
 
 // expected-error @below {{has split_waves and work_list, of whose entries each wave has rows of its own; leave one of them out}}
 attn.combine @shared_entries element_type(bf16) head_dim(128) work_list split_waves
+
+// -----
+
+// expected-error @below {{has mx, which multiply floats of 8 and 4 bits, and 'k' of 'bf16'; use f8E4M3FN or f4E2M1FN, or leave mx out}}
+attn.forward @wide element_type(q = f8E4M3FN, k = bf16, v = f8E4M3FN, o = bf16) head_dim(128) mx
+
+// -----
+
+// expected-error @below {{has mx and head_dim(96), expected a multiple of 64; pad heads of Q and K with zeros}}
+attn.forward @heads element_type(q = f8E4M3FN, k = f8E4M3FN, v = f8E4M3FN, o = bf16) head_dim(96) mx
+
+// -----
+
+// expected-error @below {{has mx, of rows of one head, and group_rows, which has rows of several; leave one of them out}}
+attn.forward @rows element_type(q = f8E4M3FN, k = f8E4M3FN, v = f8E4M3FN, o = bf16) head_dim(128) mx group_rows
+
+// -----
+
+// expected-error @below {{has mx, of keys that follow one another, and pages; leave one of them out}}
+attn.forward @pages element_type(q = f8E4M3FN, k = f8E4M3FN, v = f8E4M3FN, o = bf16) head_dim(128) mx key_lengths pages(16)

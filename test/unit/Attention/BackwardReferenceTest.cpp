@@ -12,7 +12,7 @@ using namespace hocket::attention;
 /// sum(dO * O) of one group: what the gradients are of.
 static double loss(const ForwardProblem &problem, const GroupTensors &t, const ScoreRules *rules,
                    const std::vector<BlockKind> *kinds = nullptr) {
-  int64_t heads = problem.heads / problem.kvHeads, dim = problem.headDim, dimV = problem.headDimV;
+  int64_t heads = problem.heads / problem.kvHeads, dim = problem.headDim, dimV = problem.valueHeadDim();
   double total = 0;
   for (int64_t row = 0; row != heads * problem.seqQ; ++row) {
     std::vector<double> output(dimV);
@@ -58,7 +58,7 @@ static void compareWithDifferences(const ForwardProblem &problem, const ScoreRul
   SCOPED_TRACE(problem.describe());
   size_t queries = problem.heads / problem.kvHeads * problem.seqQ, keys = problem.seqKv;
   GroupTensors tensors{numbers(queries * problem.headDim, 1), numbers(keys * problem.headDim, 2),
-                       numbers(keys * problem.headDimV, 3), numbers(queries * problem.headDimV, 4),
+                       numbers(keys * problem.valueHeadDim(), 3), numbers(queries * problem.valueHeadDim(), 4),
                        numbers(problem.heads / problem.kvHeads, 5), {3, 0, 1, 0}};
   GroupGradients gradients = computeGradients(problem, tensors, 0, 0, rules);
   auto check = [&](std::vector<double> GroupTensors::*of, const std::vector<double> &gradient,

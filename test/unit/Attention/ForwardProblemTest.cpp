@@ -55,6 +55,16 @@ TEST(ForwardProblem, DescribesItself) {
   EXPECT_DOUBLE_EQ(problem.effectiveScale(), 1 / std::sqrt(128.0));
 }
 
+TEST(ForwardProblem, HeadsOfVAreAsWideAsThoseOfQUnlessSaid) {
+  ForwardProblem problem;
+  problem.headDim = 64;
+  EXPECT_EQ(problem.valueHeadDim(), 64);
+  EXPECT_EQ(problem.describe(), "bf16 B1 H1 Sq1 Skv1 D64 bshd");
+  EXPECT_EQ(problem.tensor("v").spanBytes(), 64 * 2u);
+  problem.headDimV = 32;
+  EXPECT_EQ(problem.describe(), "bf16 B1 H1 Sq1 Skv1 D64/32 bshd");
+}
+
 TEST(ForwardProblem, RefusesExtentsByName) {
   EXPECT_EQ(errorOf(makeProblem()), "valid");
   EXPECT_EQ(errorWith([](auto &p) { p.batch = 0; }), "batch is 0, it must be at least 1");
@@ -63,7 +73,7 @@ TEST(ForwardProblem, RefusesExtentsByName) {
   EXPECT_EQ(errorWith([](auto &p) { p.seqQ = 0; }), "seq-q is 0, it must be at least 1");
   EXPECT_EQ(errorWith([](auto &p) { p.seqKv = 0; }), "seq-kv is 0, it must be at least 1");
   EXPECT_EQ(errorWith([](auto &p) { p.headDim = 0; }), "head-dim is 0, it must be at least 1");
-  EXPECT_EQ(errorWith([](auto &p) { p.headDimV = 0; }), "head-dim-v is 0, it must be at least 1");
+  EXPECT_EQ(errorWith([](auto &p) { p.headDimV = -8; }), "head-dim-v is -8, it must be at least 1");
   EXPECT_THAT(errorWith([](auto &p) { p.seqKv = int64_t(1) << 40; }),
               testing::HasSubstr("seq-kv is 1099511627776, at most"));
   EXPECT_THAT(errorWith([](auto &p) { p.kvHeads = 3; }),

@@ -23,6 +23,15 @@ static Result<KernelRegistry> parse(const std::string &kernels, const std::strin
                                "test");
 }
 
+/// `parse`, with costs: `"NAME": [...]` of each kernel that has some.
+static Result<KernelRegistry> parseTimed(const std::string &kernels, const std::string &costs) {
+  Result<KernelRegistry> registry = parse(kernels);
+  if (!registry.ok())
+    return registry;
+  Status added = registry->addCosts(R"({"hocket_costs": 1, "kernels": {)" + costs + "}}", "test");
+  return added.ok() ? registry : added.error();
+}
+
 static KernelRegistry two() {
   Result<KernelRegistry> registry =
       parse(entryText("slow", 0, "1") + "," + entryText("fast", 10, "seq_kv >= 512"));
@@ -181,21 +190,18 @@ TEST(Kernels, TheHighestPriorityThatPaysIsChosen) {
   EXPECT_EQ((*registry.select(problem, "gfx950"))->name, "slow");
 }
 
-/// `entryText`, with costs for heads of 128 that grow by so many cycles for each tile of 64 keys.
-static std::string withCosts(std::string entry, int firstTile, int perTile) {
+/// Costs of kernel `name` for heads of 128 that grow by so many cycles for each tile of 64 keys.
+static std::string costText(const std::string &name, int firstTile, int perTile) {
   std::string cycles = "[" + std::to_string(firstTile) + ", " + std::to_string(firstTile + perTile) + "]";
-  std::string costs = "\"costs\": [{\"arch\": \"gfx950\", \"head_dims\": [128, 128], \"rows\": 128, \"keys\": 64, "
-                      "\"resident\": 1, \"alone\": " +
-                      cycles + ", \"shared\": " + cycles + "}], ";
-  size_t at = entry.find("\"priority\"");
-  EXPECT_NE(at, std::string::npos);
-  return at == std::string::npos ? entry : entry.insert(at, costs);
+  return "\"" + name + "\": [{\"arch\": \"gfx950\", \"head_dims\": [128, 128], \"rows\": 128, \"keys\": 64, "
+         "\"resident\": 1, \"alone\": " +
+         cycles + ", \"shared\": " + cycles + "}]";
 }
 
 TEST(Kernels, WhereCostsTellTheFastestIsChosenWhateverItsPriority) {
   Result<KernelRegistry> registry =
-      parse(withCosts(entryText("starts_fast", 0, "1"), 10000, 4000) + "," +
-            withCosts(entryText("goes_fast", 10, "1"), 20000, 1000));
+      parseTimed(entryText("starts_fast", 0, "1") + "," + entryText("goes_fast", 10, "1"),
+                 costText("starts_fast", 10000, 4000) + "," + costText("goes_fast", 20000, 1000));
   ASSERT_TRUE(registry.ok()) << registry.error().message;
   ForwardProblem problem;
   problem.tuning.numSplits = 1;
@@ -223,9 +229,11 @@ TEST(Kernels, ExplanationsNameTheRuleOfEveryKernel) {
   Result<KernelChoice> choice = registry.choose(problem, "gfx950");
   ASSERT_TRUE(choice.ok());
   std::string text = choice->explain(problem);
-  EXPECT_THAT(text, HasSubstr("fast                         takes it, but does not pay: seq_kv >= "
-                              "512 does not hold"));
-  EXPECT_THAT(text, HasSubstr("* slow                         chosen: of those that pay"));
+  EXPECT_THAT(text, HasSubstr("    fast  takes it, but does not pay: seq_kv >= 512 does not hold\n"));
+  EXPECT_THAT(text, HasSubstr("  * slow  chosen: of those that pay"));
+  choice = registry.choose(problem, "gfx942");
+  ASSERT_TRUE(choice.ok());
+  EXPECT_THAT(choice->explain(problem), HasSubstr("    (and 2 for other types, another chip, or another number of slices)\n"));
 }
 
 TEST(Kernels, ARefusalIsOneLineWithProblemRuleAndNearestProblem) {
@@ -354,29 +362,6 @@ TEST(Kernels, MalformedRegistriesAreRefusedByKey) {
   EXPECT_THAT(
       errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "role": "both")"))),
       HasSubstr("expected \"whole\", \"slices\" or \"combine\" at registry.kernels[0].role"));
-  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
-    {"arch": "gfx950", "head_dims": [128, 128], "rows": 0, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2]}])"))),
-              HasSubstr("rows, keys and resident must be at least 1"));
-  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
-    {"arch": "gfx950", "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1], "shared": [1, 2]}])"))),
-              HasSubstr("alone, and shared where several are resident, have the cycles for 2 to 32 numbers of tiles"));
-  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
-    {"arch": "gfx942", "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2]}])"))),
-              HasSubstr("arch must be one of the kernel's"));
-  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
-    {"arch": "gfx950", "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2], "skew": [0.1, 1]}])"))),
-              HasSubstr("skew must be at least 0 and less than 1"));
-  auto errorOfCost = [](const std::string &more) {
-    return errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [{"arch": "gfx950",
-        "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2], )" + more + "}]")));
-  };
-  EXPECT_THAT(errorOfCost(R"("tiles": [1, 2, 3])"), HasSubstr("have as many numbers"));
-  EXPECT_THAT(errorOfCost(R"("alone_later": [1])"), HasSubstr("have as many numbers"));
-  EXPECT_THAT(errorOfCost(R"("tiles": [2, 2])"), HasSubstr("tiles must be at least 0, and ascend"));
-  EXPECT_THAT(errorOfCost(R"("tiles": [-1, 2])"), HasSubstr("tiles must be at least 0, and ascend"));
-  EXPECT_THAT(errorOfCost(R"("part_tile": {"alone": [1], "shared": [1, 2]})"), HasSubstr("few_rows has 8 or 12 numbers of each kind"));
-  EXPECT_THAT(errorOfCost(R"("few_rows": {"alone": [1, 2], "shared": [1, 2]})"), HasSubstr("few_rows has 8 or 12 numbers of each kind"));
-  EXPECT_THAT(errorOfCost(R"("cold": 3)"), HasSubstr("unknown key at registry.kernels[0].costs[0].cold"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "seq_q +"))), HasSubstr("expected an expression"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "lse": [0])"))),
               HasSubstr("expected true or false at registry.kernels[0].lse[0]"));
@@ -398,6 +383,41 @@ TEST(Kernels, MalformedRegistriesAreRefusedByKey) {
       HasSubstr("registry.profiles[0].masks[0]"));
 }
 
+/// What is said of a kernel with one cost, of `head` and `more`.
+static std::string errorOfCost(const std::string &more, const std::string &head = R"("arch": "gfx950", "rows": 1, "resident": 1,)") {
+  return errorOf(parseTimed(entryText("a", 1, "1", R"("head_dims": [[128, 128]])"),
+                            R"("a": [{"head_dims": [128, 128], "keys": 64, )" + head + more + "}]"));
+}
+
+TEST(Kernels, MalformedCostsAreErrorsThatNameTheKey) {
+  const std::string curves = R"("alone": [1, 2], "shared": [1, 2])";
+  EXPECT_EQ(errorOfCost(curves), "no error");
+  EXPECT_THAT(errorOfCost(curves, R"("arch": "gfx950", "rows": 0, "resident": 1,)"),
+              HasSubstr("rows, keys and resident must be at least 1 at costs.kernels.a[0]"));
+  EXPECT_THAT(errorOfCost(curves, R"("arch": "gfx942", "rows": 1, "resident": 1,)"),
+              HasSubstr("expected one of the kernel's at costs.kernels.a[0].arch"));
+  EXPECT_THAT(errorOfCost(R"("alone": [1], "shared": [1, 2])"),
+              HasSubstr("alone, and shared where several are resident, have the cycles for 2 to 32 numbers of tiles"));
+  EXPECT_THAT(errorOfCost(curves + R"(, "skew": [0.1, 1])"), HasSubstr("skew must be at least 0 and less than 1"));
+  EXPECT_THAT(errorOfCost(curves + R"(, "tiles": [1, 2, 3])"), HasSubstr("have as many numbers"));
+  EXPECT_THAT(errorOfCost(curves + R"(, "alone_later": [1])"), HasSubstr("have as many numbers"));
+  EXPECT_THAT(errorOfCost(curves + R"(, "tiles": [2, 2])"), HasSubstr("tiles must be at least 0, and ascend"));
+  EXPECT_THAT(errorOfCost(curves + R"(, "tiles": [-1, 2])"), HasSubstr("tiles must be at least 0, and ascend"));
+  EXPECT_THAT(errorOfCost(curves + R"(, "part_tile": {"alone": [1], "shared": [1, 2]})"),
+              HasSubstr("few_rows has 8 or 12 numbers of each kind"));
+  EXPECT_THAT(errorOfCost(curves + R"(, "few_rows": {"alone": [1, 2], "shared": [1, 2]})"),
+              HasSubstr("few_rows has 8 or 12 numbers of each kind"));
+  EXPECT_THAT(errorOfCost(curves + R"(, "cold": 3)"), HasSubstr("unknown key at costs.kernels.a[0].cold"));
+  EXPECT_EQ(errorOf(parseTimed(entryText("a", 1, "1"), R"("b": [])")), "kernel costs 'test': no registered kernel 'b'");
+  KernelRegistry registry = two();
+  EXPECT_THAT(registry.addCosts("[", "t").error().message, HasSubstr("kernel costs 't': not JSON"));
+  EXPECT_THAT(registry.addCosts("[]", "t").error().message, HasSubstr("expected object"));
+  EXPECT_THAT(registry.addCosts(R"({"hocket_costs": 2, "kernels": {}})", "t").error().message,
+              HasSubstr("version 2, this build reads version 1"));
+  EXPECT_THAT(registry.addCosts(R"({"hocket_costs": 1, "kernels": []})", "t").error().message,
+              HasSubstr("expected an object at costs.kernels"));
+}
+
 TEST(Kernels, AnExpressionThatCannotBeEvaluatedIsAnErrorThatNamesTheKernel) {
   Result<KernelRegistry> registry = parse(entryText("a", 1, "window > 0"));
   ASSERT_TRUE(registry.ok());
@@ -408,14 +428,15 @@ TEST(Kernels, AnExpressionThatCannotBeEvaluatedIsAnErrorThatNamesTheKernel) {
 
 /// 512 workgroups on 256 units, two on each: 16 tiles beside 8 in the order of their weight, 16 beside 2 in pairs.
 TEST(Kernels, PairedBlocksAreExpectedToTakeLessThanHeavyOnesFirst) {
+  const std::string costs = R"([{"arch": "gfx950", "head_dims": [128, 128], "causal": true, "rows": 128, "keys": 64,
+      "resident": 2, "alone": [3000, 5000, 9000], "shared": [4000, 7000, 13000]}])";
   auto entry = [](const std::string &name, int priority, const std::string &order) {
-    std::string text = entryText(name, priority, "1", R"("head_dims": [[128, 128]], "costs": [{"arch": "gfx950",
-        "head_dims": [128, 128], "causal": true, "rows": 128, "keys": 64, "resident": 2,
-        "alone": [3000, 5000, 9000], "shared": [4000, 7000, 13000]}])");
+    std::string text = entryText(name, priority, "1");
     size_t at = text.find("linear");
     return text.replace(at, std::string("linear").size(), order);
   };
-  Result<KernelRegistry> registry = parse(entry("heavy", 1, "heavy_first") + "," + entry("pairs", 0, "paired"));
+  Result<KernelRegistry> registry = parseTimed(entry("heavy", 1, "heavy_first") + "," + entry("pairs", 0, "paired"),
+                                               "\"heavy\": " + costs + ", \"pairs\": " + costs);
   ASSERT_TRUE(registry.ok()) << registry.error().message;
   ForwardProblem problem;
   problem.heads = problem.kvHeads = 64;
@@ -433,8 +454,8 @@ TEST(Kernels, PairedBlocksAreExpectedToTakeLessThanHeavyOnesFirst) {
 
 /// What the estimate of one kernel with these costs is, of bf16 with heads of 128.
 static double expectedOf(const std::string &costs, const ForwardProblem &problem) {
-  Result<KernelRegistry> registry = parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [{"arch": "gfx950",
-      "head_dims": [128, 128], "rows": 128, "keys": 64, )" + costs + "}]"));
+  Result<KernelRegistry> registry = parseTimed(entryText("a", 1, "1"), R"("a": [{"arch": "gfx950",
+      "head_dims": [128, 128], "rows": 128, "keys": 64, )" + costs + "}]");
   EXPECT_TRUE(registry.ok()) << registry.error().message;
   Result<KernelChoice> choice = registry->choose(problem, "gfx950", 256);
   EXPECT_TRUE(choice.ok()) << choice.error().message;

@@ -15,7 +15,7 @@ static void naiveRow(const ForwardProblem &problem, const ForwardInputs &inputs,
   int64_t kvHead = group % problem.heads / (problem.heads / problem.kvHeads);
   int64_t base = (batch * problem.kvHeads + kvHead) * problem.seqKv;
   int64_t visible = problem.visibleKeys(row % problem.seqQ).size();
-  o.assign(problem.headDimV, 0.0);
+  o.assign(problem.valueHeadDim(), 0.0);
   lse = -INFINITY;
   if (visible == 0)
     return;
@@ -29,8 +29,8 @@ static void naiveRow(const ForwardProblem &problem, const ForwardInputs &inputs,
   for (int64_t j = 0; j != visible; ++j) {
     double weight = std::exp(scores[j] - maximum);
     total += weight;
-    for (int64_t d = 0; d != problem.headDimV; ++d)
-      o[d] += weight * inputs.v[(base + j) * problem.headDimV + d];
+    for (int64_t d = 0; d != problem.valueHeadDim(); ++d)
+      o[d] += weight * inputs.v[(base + j) * problem.valueHeadDim() + d];
   }
   for (double &value : o)
     value /= total;
@@ -52,8 +52,8 @@ static void compareWithNaive(const ForwardProblem &problem, DataKind kind) {
       ASSERT_EQ(reference.lse[i], lse);
     else
       ASSERT_NEAR(reference.lse[i], lse, 1e-11 * std::max(1.0, std::abs(lse)));
-    for (int64_t d = 0; d != problem.headDimV; ++d)
-      ASSERT_NEAR(reference.o[i * problem.headDimV + d], o[d], 1e-12) << "row " << i;
+    for (int64_t d = 0; d != problem.valueHeadDim(); ++d)
+      ASSERT_NEAR(reference.o[i * problem.valueHeadDim() + d], o[d], 1e-12) << "row " << i;
   }
 }
 

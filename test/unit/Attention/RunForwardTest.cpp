@@ -139,7 +139,7 @@ void FakeDevice::applyFault(const uint64_t (&pointers)[6]) {
   case Fault::WritesInFrontOfO:
     return store<uint16_t>(o - 2, 0);
   case Fault::WritesBetweenRows:
-    return store<uint16_t>(o + offsetOf(problem, "o", 5) + 2 * problem.headDimV, 0);
+    return store<uint16_t>(o + offsetOf(problem, "o", 5) + 2 * problem.valueHeadDim(), 0);
   case Fault::ChangesAnInput:
     return store<uint16_t>(pointers[1] + 64, 0x1234);
   case Fault::DependsOnTheSeed:
@@ -167,9 +167,9 @@ Result<runtime::LaunchReport> FakeDevice::launch(runtime::Kernel &, const runtim
   for (size_t row = 0; row != result.rows.size(); ++row) {
     if (fault == Fault::SkipsARow && row == 7)
       continue;
-    for (int64_t d = 0; d != problem.headDimV; ++d)
+    for (int64_t d = 0; d != problem.valueHeadDim(); ++d)
       store(pointers[3] + offsetOf(problem, "o", row) + 2 * d,
-            static_cast<uint16_t>(encode(problem.dtype.o, result.o[row * problem.headDimV + d])));
+            static_cast<uint16_t>(encode(problem.dtype.o, result.o[row * problem.valueHeadDim() + d])));
     if (problem.wantLse)
       store(pointers[4] + 4 * row, static_cast<float>(result.lse[row]));
   }

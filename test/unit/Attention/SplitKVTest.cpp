@@ -102,9 +102,11 @@ TEST(SplitKV, OneTurnsItOffAndMoreForceIt) {
 
 TEST(SplitKV, WhatIsNotThereIsRefusedByName) {
   EXPECT_THAT(errorOf(makeProblem(1, 1, 128, 4096, 264, 4)), HasSubstr("head-dim is 264"));
+  ForwardProblem wide = makeProblem(1, 1, 128, 4096, 128, 4);
+  wide.dtype = ElementType::F32;
   EXPECT_THAT(
-      errorOf(makeProblem(1, 1, 128, 4096, 96, 4), "gfx942"),
-      testing::AllOf(HasSubstr("splits4' on gfx942: head-dim is 96, this kernel takes 64 or 128;"),
+      errorOf(wide, "gfx942"),
+      testing::AllOf(HasSubstr("splits4' on gfx942: dtype is f32, this kernel takes bf16 or fp16;"),
                      HasSubstr("; with num-splits 1 it is supported as it is")));
   EXPECT_THAT(errorOf(makeProblem(1, 1, 128, 4096, 64, -1)),
               HasSubstr("num-splits is -1, it must be 0 to 1024: 0 to let the heuristic choose"));

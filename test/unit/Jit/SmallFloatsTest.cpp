@@ -20,7 +20,7 @@ using namespace hocket;
 using namespace hocket::attention;
 using testing::HasSubstr;
 
-static constexpr uint64_t kDefaultCount = 12, kDefaultWide = 5, kDefaultSeed = 20261128;
+static constexpr uint64_t kDefaultCount = 12, kDefaultWide = 5, kDefaultMx = 6, kDefaultSeed = 20261128;
 
 static HeadTypes drawTypes(Draw &draw) {
   ElementType e4m3 = ElementType::F8E4M3, e5m2 = ElementType::F8E5M2;
@@ -70,6 +70,16 @@ static void modify(ForwardProblem &problem, Draw &draw) {
   problem.sink = draw.oneIn(4);
 }
 
+/// With scales of blocks: no pages, and heads of whole pairs of blocks.
+static void addBlockScales(ForwardProblem &problem, Draw &draw) {
+  const ElementType e4m3 = ElementType::F8E4M3, e5m2 = ElementType::F8E5M2, e2m1 = ElementType::F4E2M1;
+  problem.mxScales = true;
+  problem.dtype = draw.of({HeadTypes(e4m3), HeadTypes(e5m2), HeadTypes(e2m1, e2m1, e4m3), HeadTypes(e2m1, e2m1, e5m2)});
+  problem.headDim = problem.headDimV = draw.of<int64_t>({64, 128, 128, 192, 256});
+  problem.lists.pageSize = 0;
+  problem.known.lists.erase("block_table");
+}
+
 static ForwardProblem drawProblem(Draw &draw, std::optional<HeadTypes> types) {
   ForwardProblem problem;
   problem.dtype = types ? *types : drawTypes(draw);
@@ -94,8 +104,8 @@ static ForwardProblem drawProblem(Draw &draw, std::optional<HeadTypes> types) {
   return problem;
 }
 
-/// Runs `count` random problems of `types`, or of drawn ones.
-static void runRandom(uint64_t count, std::optional<HeadTypes> types = {}) {
+/// Runs `count` random problems of `types`, or of drawn ones, which `change` changes.
+static void runRandom(uint64_t count, std::optional<HeadTypes> types = {}, void (*change)(ForwardProblem &, Draw &) = nullptr) {
   uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
   auto planner = jit::makePlanner();
   ASSERT_TRUE(planner.ok()) << planner.error().message;
@@ -103,6 +113,8 @@ static void runRandom(uint64_t count, std::optional<HeadTypes> types = {}) {
   for (uint64_t seed = first; seed != first + count; ++seed) {
     Draw draw(seed);
     ForwardProblem problem = drawProblem(draw, types);
+    if (change)
+      change(problem, draw);
     DataKind data = draw.of({DataKind::Normal, DataKind::Rising, DataKind::OneHot, DataKind::Equal});
     SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe() + ", data " +
                  std::string(toString(data)));
@@ -122,6 +134,10 @@ static void runRandom(uint64_t count, std::optional<HeadTypes> types = {}) {
 
 TEST(SmallFloats, RandomProblemsComeOutRight) {
   runRandom(fromEnvironment("HOCKET_RANDOM_SMALL_FLOATS", kDefaultCount));
+}
+
+TEST(BlockScales, RandomProblemsComeOutRight) {
+  runRandom(fromEnvironment("HOCKET_RANDOM_MX", kDefaultMx), {}, addBlockScales);
 }
 
 TEST(WideFloats, RandomProblemsComeOutRight) {
@@ -185,6 +201,36 @@ TEST(SmallIntegers, DescalesThatNoKernelTakesAreRefusedByName) {
   problem.lists.usedKv = problem.update.appends = true;
   problem.dtype = {ElementType::BF16, ElementType::F8E4M3};
   EXPECT_THAT(validate(problem).error().message, HasSubstr("new keys are divided by one number a KV head"));
+}
+
+TEST(BlockScales, TensorsAreWordsOfFourScales) {
+  ForwardProblem problem;
+  problem.dtype = ElementType::F8E4M3;
+  problem.mxScales = true;
+  problem.seqQ = 300, problem.seqKv = 500, problem.heads = 4, problem.kvHeads = 2;
+  EXPECT_TRUE(validate(problem).ok());
+  EXPECT_EQ(problem.tensor("q_scale").elements(), 4 * 300);
+  EXPECT_EQ(problem.tensor("k_scale").elements(), 2 * 500);
+  problem.headDim = problem.headDimV = 192;
+  EXPECT_EQ(problem.tensor("k_scale").elements(), 2 * 500 * 2);
+  problem.dtype = HeadTypes(ElementType::F4E2M1, ElementType::F4E2M1, ElementType::F8E4M3);
+  EXPECT_EQ(problem.tensor("q").rowElements, 96);
+  EXPECT_EQ(problem.tensor("v").rowElements, 192);
+}
+
+TEST(BlockScales, WhatNoKernelTakesIsRefusedByName) {
+  auto refused = [](const ForwardProblem &problem) { return validate(problem).ok() ? "" : validate(problem).error().message; };
+  ForwardProblem problem;
+  problem.mxScales = true;
+  EXPECT_THAT(refused(problem), HasSubstr("dtype of q is bf16; use f8e4m3 or f4e2m1_v_f8e4m3, or leave mx out"));
+  problem.dtype = ElementType::F8E4M3;
+  problem.work.list = WorkLists::Given;
+  EXPECT_THAT(refused(problem), HasSubstr("and mx scales are of one; leave one of them out"));
+  problem.work = {};
+  problem.lists.usedKv = problem.update.appends = true;
+  EXPECT_THAT(refused(problem), HasSubstr("quantise keys before, and leave append and rotary out"));
+  EXPECT_THAT(refusal({ElementType::BF16, ElementType::F4E2M1, ElementType::F8E4M3}),
+              HasSubstr("dtype of q is bf16, which no kernel takes; use f4e2m1_v_f8e4m3"));
 }
 
 TEST(SmallIntegers, NewKeysAreAppendedAsTheyAreStored) {

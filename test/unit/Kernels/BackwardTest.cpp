@@ -186,8 +186,8 @@ void runOne(uint64_t seed) {
   ASSERT_TRUE(validate(problem).ok()) << validate(problem).error().message;
   runChecked(problem, data, seed, target);
   // Of small problems no other workgroup shares the compute unit; the kernel for that is tried all the same.
-  bool mayShare = target == "gfx950" && std::min(forward.headDim, forward.headDimV) > 96 &&
-                  std::max(forward.headDim, forward.headDimV) <= 128;
+  bool mayShare = target == "gfx950" && std::min(forward.headDim, forward.valueHeadDim()) > 96 &&
+                  std::max(forward.headDim, forward.valueHeadDim()) <= 128;
   if (mayShare && planFor(problem, target, "two_on_a_unit").ok())
     runChecked(problem, data, seed, target, "two_on_a_unit");
   runFused(problem, data, seed, draw);

@@ -168,7 +168,7 @@ static void runOne(uint64_t seed) {
   ForwardOutputs grouped = outputsOf(problem, kernels[1], target, seed);
   // Waves read parts of tiles that have a power of two of columns.
   auto isPower = [](int64_t dim) { return dim == 64 || dim == 128; };
-  const bool canSplit = isPower(problem.headDim) && isPower(problem.headDimV);
+  const bool canSplit = isPower(problem.headDim) && isPower(problem.valueHeadDim());
   if (target == "gfx950" && canSplit && !problem.semantics().lists.vectorPages)
     verifySplitWaves(problem, seed);
   ASSERT_EQ(apart.lse.size(), grouped.lse.size());

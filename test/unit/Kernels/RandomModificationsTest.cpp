@@ -194,7 +194,7 @@ int64_t productsOfTile(const ForwardProblem &problem, int64_t keys, const std::s
   constexpr int64_t block = 32, operand = 16; // rows and columns, and the depth of an operand
   int64_t times = target == "gfx950" ? 1 : 2; // instructions for it
   auto parts = [](int64_t whole, int64_t part) { return (whole + part - 1) / part; };
-  return times * (keys / block * parts(problem.headDim, operand) + parts(problem.headDimV, block) * (keys / operand));
+  return times * (keys / block * parts(problem.headDim, operand) + parts(problem.valueHeadDim(), block) * (keys / operand));
 }
 
 /// The kinds of all blocks, [batch, heads, rows, columns], of lists that may be the same for some.

@@ -1,6 +1,9 @@
 // The problems of the performance ledger (docs/PerformanceLedger.md) as a first day measures them.
 #pragma once
 
+#include "PublishedTable.h"
+
+#include "hocket/Attention/LaunchPlan.h"
 #include "hocket/Support/Result.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -26,5 +29,10 @@ std::string_view shippedLedger();
 Result<std::vector<LedgerLine>> parseLedger(llvm::StringRef text);
 /// At most `most` of those that take no longer than `longest` microseconds, evenly spread over the file.
 std::vector<LedgerLine> sampleOf(const std::vector<LedgerLine> &lines, double longest, size_t most);
+
+/// The problem of a line.
+Result<PublishedRow> rowOf(const LedgerLine &line);
+/// Of all buffers.
+uint64_t bytesOf(const attention::LaunchPlan &plan);
 
 } // namespace hocket::run::firstday

@@ -12,6 +12,7 @@
 using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::run::firstday;
+namespace json = llvm::json;
 
 /// What a quick run takes of the ledger.
 static constexpr double kQuickLongest = 30;
@@ -20,11 +21,18 @@ static constexpr size_t kQuickLines = 12;
 static constexpr int64_t kVerifiedRows = 32;
 static constexpr uint64_t kVerifiedBytes = uint64_t(1) << 30;
 
-static uint64_t bytesOf(const attention::LaunchPlan &plan) {
+uint64_t run::firstday::bytesOf(const attention::LaunchPlan &plan) {
   uint64_t bytes = 0;
   for (const attention::BufferNeed &need : plan.buffers())
     bytes += need.bytes;
   return bytes;
+}
+
+Result<PublishedRow> run::firstday::rowOf(const LedgerLine &line) {
+  Result<PublishedTable> table = parsePublished("pass,options\n" + line.pass + ",\"" + line.options + "\"\n", "<ledger>");
+  if (!table.ok())
+    return table.error();
+  return std::move(table->rows.front());
 }
 
 static Result<sim::GridTime> predictPlan(const attention::LaunchPlan &plan, const PublishedRow &row,
@@ -37,6 +45,17 @@ static Result<sim::GridTime> predictPlan(const attention::LaunchPlan &plan, cons
   options.uneven = forwardOf(row.problem).work.any();
   KindCaches caches;
   return predictLaunches(*placed, options, caches);
+}
+
+/// What others published of `problem`, in microseconds by kernel. The tables are of an MI355X.
+static json::Object publishedOf(const ListedProblem &problem) {
+  static const Result<PublishedTable> table = parsePublished(shippedMeasurements(), "<published>");
+  json::Object times;
+  for (const PublishedRow &row : table.ok() ? table->rows : std::vector<PublishedRow>())
+    if (describe(row.problem) == describe(problem))
+      for (const auto &[kernel, microseconds] : row.microseconds)
+        times[kernel] = microseconds;
+  return times;
 }
 
 /// How two predictions and a measurement lie.
@@ -69,6 +88,8 @@ static Result<Finding> measureProblem(Session &session, const ListedPlan &plan, 
   if (!byTable.ok())
     return byTable.error();
   finding["predicted_us"] = byTable->microseconds;
+  if (json::Object published = publishedOf(row.problem); session.chip() == "gfx950" && !published.empty())
+    finding["published_us"] = std::move(published);
   if (std::optional<std::string> why = timesMeanNothing(session)) {
     finding["message"] = "not measured: " + *why;
     return finding;
@@ -90,15 +111,13 @@ static Result<Finding> measureProblem(Session &session, const ListedPlan &plan, 
 }
 
 static Result<Finding> runLine(Session &session, const LedgerLine &line) {
-  const std::string list = "pass,options\n" + line.pass + ",\"" + line.options + "\"\n";
-  Result<PublishedTable> table = parsePublished(list, "<ledger>");
-  if (!table.ok())
-    return table.error();
-  const PublishedRow &row = table->rows.front();
-  Result<ListedPlan> plan = planListed(*session.planner, line.choice, row.problem);
+  Result<PublishedRow> row = rowOf(line);
+  if (!row.ok())
+    return row.error();
+  Result<ListedPlan> plan = planListed(*session.planner, line.choice, row->problem);
   if (!plan.ok())
     return plan.error();
-  return measureProblem(session, *plan, row);
+  return measureProblem(session, *plan, *row);
 }
 
 Result<std::vector<Item>> run::firstday::ledgerItems(Session &session) {

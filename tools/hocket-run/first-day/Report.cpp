@@ -99,6 +99,52 @@ static void addOutliers(const Report::StageResults &ledger, std::vector<Remark> 
                        false});
 }
 
+/// Another kernel is faster than the one that the registry chooses.
+static void addChoices(const Report::StageResults &registry, std::vector<Remark> &remarks) {
+  for (const auto &[name, finding] : registry.items) {
+    const StringRef chosen = text(finding, "chosen"), fastest = text(finding, "fastest");
+    if (chosen == fastest)
+      continue;
+    std::string times;
+    for (const json::Value &kernel : *finding.getArray("kernels"))
+      if (const json::Object &entry = *kernel.getAsObject(); text(entry, "kernel") == chosen || text(entry, "kernel") == fastest)
+        times += formatv("{0}{1} takes {2:f2} us, expected {3:f2}", times.empty() ? "" : ", ", text(entry, "kernel"),
+                         number(entry, "measured_us"), number(entry, "expected_us"));
+    remarks.push_back({registry.stage->name.str(), name,
+                       formatv("choose {0} in place of {1}: {2}", fastest, chosen, times), false});
+  }
+}
+
+static std::vector<CostFactor> costsOf(const Report::StageResults &registry) {
+  std::map<std::string, std::vector<double>> ratios;
+  for (const auto &[name, finding] : registry.items)
+    if (const json::Array *kernels = finding.getArray("kernels"))
+      for (const json::Value &kernel : *kernels) {
+        const json::Object &entry = *kernel.getAsObject();
+        ratios[text(entry, "kernel").str()].push_back(number(entry, "measured_us") / number(entry, "expected_us"));
+      }
+  std::vector<CostFactor> costs;
+  for (auto &[kernel, all] : ratios) {
+    llvm::sort(all);
+    costs.push_back({kernel, all[all.size() / 2], all.size()});
+  }
+  return costs;
+}
+
+/// Kernels whose costs are wrong beside those of others: what all have in common changes no choice.
+static void addCosts(const std::vector<CostFactor> &costs, StringRef stage, std::vector<Remark> &remarks) {
+  std::vector<double> factors;
+  for (const CostFactor &cost : costs)
+    factors.push_back(cost.factor);
+  llvm::sort(factors);
+  for (const CostFactor &cost : costs)
+    if (const double beside = cost.factor / factors[factors.size() / 2]; std::abs(std::log(beside)) > std::log(1 + kOutlier))
+      remarks.push_back({stage.str(), cost.kernel,
+                         formatv("multiply its costs by {0:f2} ({1} problem{2})", beside, cost.problems,
+                                 cost.problems == 1 ? "" : "s"),
+                         false});
+}
+
 Report run::firstday::gather(Session &session, const Journal &journal) {
   Report report;
   const runtime::DeviceProperties &device = session.device->properties();
@@ -115,6 +161,11 @@ Report run::firstday::gather(Session &session, const Journal &journal) {
       }
     if (stage.name == "ledger")
       addOutliers(results, report.remarks);
+    if (stage.name == "registry") {
+      report.costs = costsOf(results);
+      addChoices(results, report.remarks);
+      addCosts(report.costs, stage.name, report.remarks);
+    }
     report.stages.push_back(std::move(results));
   }
   return report;
@@ -140,6 +191,14 @@ std::string run::firstday::toJson(const Report &report) {
           out.attribute("item", remark.item);
           out.attribute("text", remark.text);
           out.attribute("wrong", remark.isWrong);
+        });
+    });
+    out.attributeArray("costs", [&] {
+      for (const CostFactor &cost : report.costs)
+        out.object([&] {
+          out.attribute("kernel", cost.kernel);
+          out.attribute("factor", cost.factor);
+          out.attribute("problems", cost.problems);
         });
     });
     out.attributeObject("stages", [&] {

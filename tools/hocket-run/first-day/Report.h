@@ -18,6 +18,13 @@ struct Remark {
   bool isWrong = false; ///< something is not as it has to be; else it is a difference in time
 };
 
+/// What the registry's costs of a kernel should be multiplied with: the median of measured over expected times.
+struct CostFactor {
+  std::string kernel;
+  double factor = 1;
+  size_t problems = 0;
+};
+
 /// Results of all stages, gathered from the journal in the order of their items.
 struct Report {
   struct StageResults {
@@ -28,6 +35,7 @@ struct Report {
   bool quick = false;
   std::vector<StageResults> stages;
   std::vector<Remark> remarks; ///< the worst first, stage by stage
+  std::vector<CostFactor> costs; ///< by the kernels' names
 
   bool isRight() const;
 };

@@ -130,6 +130,27 @@ static void drawVerdicts(llvm::raw_ostream &out, const Report::StageResults &sta
   out << "</svg><p>" << legend << "</p>\n";
 }
 
+/// Predicted, measured and published times beside each other.
+static void writeTimes(llvm::raw_ostream &out, const Report::StageResults &ledger) {
+  out << "<table><tr><th>problem</th><th>predicted, us</th><th>by the measured parameters</th><th>measured</th>"
+         "<th>published (MI355X)</th></tr>\n";
+  for (const auto &[name, finding] : ledger.items) {
+    if (!finding.get("predicted_us"))
+      continue;
+    out << "<tr><td><code>" << escaped(name) << "</code></td>";
+    for (StringRef key : {"predicted_us", "fitted_us", "measured_us"}) {
+      const std::optional<double> time = finding.getNumber(key);
+      out << "<td>" << (time ? formatv("{0:f2}", *time).str() : "") << "</td>";
+    }
+    std::string published;
+    if (const llvm::json::Object *times = finding.getObject("published_us"))
+      for (const auto &[kernel, time] : *times)
+        published += formatv("{0}{1} {2:f2}", published.empty() ? "" : ", ", StringRef(kernel), time.getAsNumber().value_or(0));
+    out << "<td>" << escaped(published) << "</td></tr>\n";
+  }
+  out << "</table>\n";
+}
+
 static void writeItems(llvm::raw_ostream &out, const Report::StageResults &stage) {
   out << "<details><summary>All results</summary><table>\n";
   for (const auto &[name, finding] : stage.items) {
@@ -156,8 +177,10 @@ std::string run::firstday::toHtml(const Report &report) {
       continue;
     out << "<h2>" << escaped(stage.stage->title) << "</h2>\n";
     drawVerdicts(out, stage);
-    if (stage.stage->name == "ledger")
+    if (stage.stage->name == "ledger") {
       drawLedger(out, stage);
+      writeTimes(out, stage);
+    }
     if (stage.stage->name == "parameters")
       drawParameters(out, stage);
     writeItems(out, stage);

@@ -63,6 +63,7 @@ Result<std::vector<Item>> hazardItems(Session &session);
 Result<std::vector<Item>> kernelItems(Session &session);
 Result<std::vector<Item>> parameterItems(Session &session);
 Result<std::vector<Item>> ledgerItems(Session &session);
+Result<std::vector<Item>> registryItems(Session &session);
 /// All of them, in order.
 llvm::ArrayRef<DayStage> stages();
 

@@ -11,6 +11,7 @@ static constexpr DayStage stageTable[] = {
     {"kernels", "Registered kernels", kernelItems},
     {"parameters", "Parameters of the cycle model", parameterItems},
     {"ledger", "The performance ledger", ledgerItems},
+    {"registry", "What the registry chooses", registryItems},
 };
 
 llvm::ArrayRef<DayStage> hocket::run::firstday::stages() { return stageTable; }

@@ -1,0 +1,88 @@
+// Scales of blocks of Q and K.
+#include "BlockScales.h"
+
+using namespace mlir;
+using namespace hocket;
+using tile::FragLayout;
+
+/// Elements that share a scale, scales of a word, and the dimension of scales along which rows lie.
+static constexpr int64_t kScaledElements = 32, kScalesOfWord = 4, kAlongRows = 2;
+
+int64_t BlockScales::blocks() const { return static_cast<int64_t>(op.getHeadDim()) / kScaledElements; }
+
+/// A tensor of `rows` rows of `words` words of each of so many `heads`; packed rows have no batch. Single words lie along the
+/// last dimension, of which a load knows that they are side by side.
+static void addScales(KernelFrame &frame, StringRef name, StringRef heads, StringRef rows, int64_t words, bool isPacked) {
+  constexpr int64_t dynamic = ShapedType::kDynamic;
+  MLIRContext *context = frame.context();
+  auto kept = [&](const Twine &text) { return StringAttr::get(context, text).getValue(); };
+  StringRef ofHead = words == 1 ? rows : kept(rows + " * " + Twine(words)), ofSequence = isPacked ? "0" : kept(heads + " * " + ofHead);
+  Tensor tensor{name, {ofSequence, ofHead}, {"batch", heads, rows}};
+  SmallVector<int64_t> shape(kAlongRows + 1, dynamic);
+  if (words != 1) {
+    tensor.strides.push_back(kept(Twine(words)));
+    shape.push_back(words);
+  }
+  frame.addTensor(tile::ViewType::get(context, shape, IntegerType::get(context, 32)), std::move(tensor));
+}
+
+void BlockScales::addTensors(KernelFrame &frame) const {
+  if (!op.getMx())
+    return;
+  const auto words = static_cast<int64_t>(llvm::divideCeil(blocks(), kScalesOfWord));
+  addScales(frame, "q_scale", "heads", op.getPackedQueries() ? "total_q" : "seq_q", words, op.getPackedQueries());
+  addScales(frame, "k_scale", "kv_heads", op.getPackedKeys() ? "total_kv" : "seq_kv", words, op.getPackedKeys());
+}
+
+void BlockScales::bindArguments(const KernelFrame &frame) { q = frame.argument("q_scale"), k = frame.argument("k_scale"); }
+
+void BlockScales::enter() {
+  if (!op.getMx())
+    return;
+  q = sequences.ofQueries(loop.builder, q, kAlongRows);
+  k = sequences.ofKeys(loop.builder, k, kAlongRows);
+}
+
+Value BlockScales::ofHead(Value view, Value batch, Value head) const {
+  auto type = cast<tile::ViewType>(view.getType());
+  Type rows = tile::ViewType::get(loop.builder.getContext(), type.getShape().drop_front(2), type.getElementType());
+  return tile::SelectOp::create(loop.builder, rows, view, ValueRange{batch, head});
+}
+
+SmallVector<Value> BlockScales::load(Value view, int64_t rows, Value row) const {
+  Type type = tile::RowsType::get(loop.builder.getContext(), rows, loop.builder.getI32Type(), {FragLayout::Acc});
+  auto shape = cast<tile::ViewType>(view.getType()).getShape();
+  if (shape.size() == 1)
+    return {tile::LoadOp::create(loop.builder, type, view, ValueRange(row), IntegerAttr())};
+  SmallVector<Value> words;
+  for (int64_t word = 0; word != shape.back(); ++word) {
+    Value place[] = {row, loop.builder.constant(word)};
+    words.push_back(tile::LoadOp::create(loop.builder, type, view, ValueRange(place), loop.builder.getI64IntegerAttr(0)));
+  }
+  return words;
+}
+
+Value BlockScales::scalesOf(ValueRange words, int64_t rows, int64_t columns, FragLayout layout) const {
+  Type type = loop.builder.frag(rows, columns, Float8E8M0FNUType::get(loop.builder.getContext()), layout);
+  return tile::BlockScalesOp::create(loop.builder, type, words);
+}
+
+void BlockScales::find(const WorkPartition &work, Value kvHead) {
+  if (!op.getMx())
+    return;
+  k = ofHead(k, work.batch, kvHead);
+  q = scalesOf(load(ofHead(q, work.batch, work.head), kWaveRows, work.row), blocks(), kWaveRows, FragLayout::RhsScale);
+}
+
+SmallVector<Value> BlockScales::loadStep(function_ref<Value()> firstKey) const {
+  if (!op.getMx())
+    return {};
+  ValueRange words = loop.builder.step("load_scales", [&] { return load(k, loop.waveKeys(), firstKey()); });
+  return llvm::to_vector(words);
+}
+
+SmallVector<Value> BlockScales::ofProduct(ValueRange loaded) const {
+  if (!op.getMx())
+    return {};
+  return {scalesOf(loaded, loop.waveKeys(), blocks(), FragLayout::LhsScale), q};
+}

@@ -1,0 +1,228 @@
+"""What is kept of calls, and how it is done again: forwards, with torch's gradients too, and backwards."""
+import copy
+import math
+
+from . import _hocket, _large, _tensors
+
+#: Orders in memory of dO that a forward's backward is kept for.
+_ORDERS = 8
+
+
+class _Place:
+    """The number of a tensor among a key's, and what makes the one that is read of it, if that is a copy."""
+
+    __slots__ = "number", "convert"
+
+    def __init__(self, number, convert=None):
+        self.number, self.convert = number, convert
+
+    def tensor(self, tensors):
+        tensor = tensors[self.number]
+        return tensor if self.convert is None else self.convert(tensor)
+
+
+def _place_of(view, numbers, key, copies):
+    """Where `view` is among the tensors `numbers`, or None."""
+    found = [number for number in numbers if key.addresses[number] == view.address]
+    if len(found) == 1:
+        return _Place(found[0])
+    for tensor, made, convert in () if found else copies.values():
+        if _tensors.address_of(made) == view.address:
+            found += [_Place(number, convert) for number in numbers if key.tensors[number] is tensor]
+    return found[0] if len(found) == 1 else None
+
+
+def places_of(views, key, top, copies):
+    """For each tensor of the problem where it is among the key's: `top` are the names of those that are arguments, and have
+    those of views. None for new ones. None alone: one was made of others, or an argument is none of the problem's, whose
+    numbers were read."""
+    named = dict(zip(top, key.top))
+    beside = [number for number in range(len(key.tensors)) if number not in key.top]
+    places = {}
+    for name, view in views.items():
+        if view.argument not in named and view.argument in ("out", "lse"):
+            places[name] = None
+            continue
+        numbers = [named[view.argument]] if view.argument in named else beside
+        places[name] = _place_of(view, numbers, key, copies)
+        if places[name] is None:
+            return None
+    used = {place.number for place in places.values() if place is not None}
+    return places if set(key.top) <= used else None
+
+
+def forward_of(seen, made, key, top):
+    """What is kept of a call that made `made`; None: nothing."""
+    if len(seen.forwards) != 1 or seen.backwards or seen.is_spoilt:
+        return None
+    call, views, out, lse, is_new = seen.forwards[0]
+    returned = made if isinstance(made, tuple) else (made,)
+    if not all(own is own_result for own, own_result in zip(returned, (out, lse))) or call.is_dropping:
+        return None
+    places = places_of(views, key, top, seen.copies)
+    if places is None or not _have_gradients(call, views, key, places):
+        return None
+    shapes = [None if tensor is None else tuple(tensor.shape) for tensor in (out, lse)]
+    is_new = [new and shape is not None for new, shape in zip(is_new, shapes)]
+    return _Ready(call, views, places, is_new, shapes, len(returned), bool(key.wanting))
+
+
+def _have_gradients(call, views, key, places):
+    """Whether torch's gradients of the key's tensors are those that the backward gives, reshaped."""
+    if not key.wanting:
+        return True
+    for name in call.others:
+        tensor = key.tensors[places[name].number]
+        if not tensor.is_contiguous() or math.prod(views[name].shape) != tensor.numel():
+            return False
+    own = [places[name].number for name in (*"qkv", *call.others)]
+    return len(set(own)) == len(own) and set(key.wanting) <= set(own) and all(places[name].convert is None for name in "qkv")
+
+
+class _Ready:
+    """A forward that is checked and planned. With gradients, what its backwards are."""
+
+    def __init__(self, call, views, places, is_new, shapes, returns, differs):
+        written = [name for name in ("o", "lse") if name in views]
+        self._prepared = _hocket.PreparedCall(call.problem, views, call.arch, written, False)
+        self._places, self._is_new, self._shapes, self._returns = list(places.items()), is_new, shapes, returns
+        self._fills, self._is_large = call.sequences_differ, _large.may_be(call.problem)
+        self._dtype, self._name, self._asked = views["o"].dtype, call.names.q, call.asked_stream
+        self._q, self._differs = places["q"].number, differs
+        self._backwards = Backwards(call, views, places) if differs else None
+
+    def __call__(self, key, given):
+        """The results, or None where the usual way has something to say."""
+        if self._differs:
+            from . import _autograd
+
+            made = _autograd.attend_again(self, key)
+        else:
+            made = self.run(key.addresses, key.tensors, given)
+        if made is None:
+            return None
+        return made if self._returns == 2 else made[0]
+
+    def run(self, addresses, tensors, given=(None, None)):
+        """O and LSE, or None."""
+        q, results = tensors[self._q], []
+        for number, fill in ((0, 0), (1, -math.inf)):
+            made = given[number]
+            if self._is_new[number]:
+                made = _tensors.empty_like(q, self._name, self._shapes[number], self._dtype if number == 0 else "f32")
+                if self._fills:
+                    _tensors.fill(made, fill)
+            results.append(made)
+        placed, kept = [], []
+        for name, place in self._places:
+            if place is None:
+                placed.append(_tensors.address_of(results[name == "lse"]))
+            elif place.convert is None:
+                placed.append(addresses[place.number])
+            else:
+                kept.append(place.tensor(tensors))
+                placed.append(_tensors.address_of(kept[-1]))
+        if not self._prepared.run(placed, _tensors.stream_of(q, self._asked)):
+            return None
+        if self._is_large and _large.shifts(results[1]) is not None:
+            return None
+        return tuple(results)
+
+    def gradients(self, dout, dlse, out, lse, tensors):
+        """Those of the tensors, None of those without."""
+        return self._backwards.gradients(dout, dlse, out, lse, tensors)
+
+
+class Backwards:
+    """The backward of a forward, for each order of dO in memory."""
+
+    def __init__(self, call, views, places):
+        self._call, self._places, self._known = _placeless(call, views), places, {}
+        self._numbers = [places[name].number for name in (*"qkv", *call.others)]
+
+    def gradients(self, dout, dlse, out, lse, tensors):
+        made = None
+        if dout is not None and dlse is None and dout.dtype == out.dtype:
+            dout = _tensors.loadable(dout)
+            ready = self._known.get(dout.stride())
+            made = None if ready is None else ready.run(lse, tensors, {"o": out, "lse": lse, "do": dout})
+        if made is None:
+            made = self._first(dout, dlse, out, lse, tensors)
+        results = [None] * len(tensors)
+        for number, gradient in zip(self._numbers, made):
+            like = tensors[number]
+            same = gradient.shape == like.shape and gradient.dtype == like.dtype
+            results[number] = gradient if same else gradient.to(like.dtype).view(like.shape)
+        return results
+
+    def _first(self, dout, dlse, out, lse, tensors):
+        from . import _autograd, _ready
+
+        call = _placed(self._call, self._places, tensors)
+        q, k, v = (tensors[self._places[name].number] for name in "qkv")
+        made, seen = _ready.watched(None, _autograd.gradients, call, dout, dlse, q, k, v, out, lse)
+        if dlse is None and dout is not None and len(seen.backwards) == 1 and len(self._known) < _ORDERS:
+            ready = backward_of(seen.backwards[0], self._places, {"o": out, "lse": lse, "do": dout})
+            if ready is not None:
+                self._known[dout.stride()] = ready
+        return made
+
+
+def _placeless(call, views):
+    """`call` without the memory of tensors."""
+    kept = copy.copy(call)
+    kept._beside = {name: view.at(0) for name, view in call._beside.items()}
+    kept._modify = kept._update = kept.sink = None
+    kept._sequences, kept.captured = True if call.sequences_differ else None, []
+    return kept
+
+
+def _placed(call, places, tensors):
+    """A call with tensors where those of the key are."""
+    own = copy.copy(call)
+    own.captured = [places[name].tensor(tensors) for name in call._beside]  # which keeps copies
+    own._beside = {name: view.at(_tensors.address_of(tensor)) for (name, view), tensor in zip(call._beside.items(), own.captured)}
+    own.stream = own.asked_stream
+    return own
+
+
+def backward_of(noted, places, given):
+    """What is kept of a backward; None: nothing. `places` are the numbers of what it reads, but of the tensors `given`."""
+    call, views, made = noted
+    if any(views[name].address != _tensors.address_of(tensor) for name, tensor in given.items()):
+        return None
+    return ReadyBackward(call, views, places, list(given), made)
+
+
+def alone_of(seen, key, top):
+    """The same of a backward whose tensors are all the key's; None: nothing."""
+    if len(seen.backwards) != 1 or seen.backwards[0][0].is_dropping:
+        return None
+    call, views, made = seen.backwards[0]
+    new = {*(f"d{name}" for name in "qkv"), *(f"d_{name}" for name in call.others)}
+    places = places_of({name: view for name, view in views.items() if name not in new}, key, top, seen.copies)
+    return None if places is None else ReadyBackward(call, views, places, (), made)
+
+
+class ReadyBackward:
+    """A backward that is checked and planned."""
+
+    def __init__(self, call, views, places, given, made):
+        self._new = [name for name in views if name not in places and name not in given]
+        self._prepared = _hocket.PreparedCall(call.problem, views, call.arch, self._new, True)
+        self._places = [(name, None if name in given else places.get(name)) for name in views]
+        self._made = [(tuple(gradient.shape), gradient.dtype) for gradient in made]
+        self._fills, self._is_large = call.sequences_differ, _large.may_be(call.problem)
+        self._q, self._asked = places["q"].number, call.asked_stream
+
+    def run(self, lse, tensors, given=None):
+        """The gradients, or None where the usual way has something to say."""
+        if self._is_large and _large.shifts(lse) is not None:
+            return None
+        like = tensors[self._q]
+        make = like.new_zeros if self._fills else like.new_empty
+        made = [make(shape, dtype=dtype) for shape, dtype in self._made]
+        own = dict(zip(self._new, made))
+        own.update(given or {})
+        placed = [own[name] if place is None else place.tensor(tensors) for name, place in self._places]
+        return made if self._prepared.run([_tensors.address_of(tensor) for tensor in placed], _tensors.stream_of(like, self._asked)) else None
