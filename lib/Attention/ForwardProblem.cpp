@@ -587,6 +587,19 @@ static bool hasBias(const ForwardProblem &problem) {
   });
 }
 
+/// How often scores need the transcendental unit beside their exponentials; 0 with dropout, whose bits cost more. Texts are
+/// as the compiler prints them: one op a line.
+static int64_t powersOfScores(const ForwardProblem &problem) {
+  constexpr std::string_view kOps[] = {"= math.exp",  "= math.log", "= math.sqrt", "= math.rsqrt", "= math.sin",
+                                       "= math.cos",  "= math.tanh", "= math.erf", "= math.powf",  "= arith.divf"};
+  int64_t count = 0;
+  for (const Modification &of : problem.modifications)
+    for (std::string_view op : kOps)
+      for (size_t at = of.text.find(op); !of.isMask && !problem.dropout && at != std::string::npos; at = of.text.find(op, at + 1))
+        ++count;
+  return count;
+}
+
 /// Tensors that masks read, as documents do: every tile loads them and compares.
 static int64_t tensorsOfMasks(const ForwardProblem &problem) {
   int64_t count = 0;
@@ -609,6 +622,7 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"bias", Value::integer(hasBias(problem))},
       {"score_mods", Value::integer(std::count_if(problem.modifications.begin(), problem.modifications.end(),
                                                   [](const Modification &of) { return !of.isMask; }))},
+      {"score_powers", Value::integer(powersOfScores(problem))},
       {"mask_tensors", Value::integer(tensorsOfMasks(problem))},
       {"block_queries", Value::integer(problem.blocks.any() ? problem.blocks.queries : 0)},
       {"scale", Value::real(problem.effectiveScale())},
