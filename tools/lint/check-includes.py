@@ -5,12 +5,16 @@ A room is a directory of lib/ with its headers in include/hocket/, a directory o
 MAY says whom each may include beside itself, so that dependencies point one way and a leaf stays one. What lies in a
 folder of a conversion is the conversion's own: others include the headers of lib/Conversion itself.
 
+Enumerations of installed headers have int's width: where g++ passes a narrower one, it leaves the rest of the register
+as it is, and what clang has compiled reads all of it.
+
 Prints one line for each finding and exits 1 if there are any.
 """
 import pathlib
 import re
 import sys
 
+NARROW_ENUM = re.compile(r'^enum class (\w+) : (?:std::)?u?int(?:8|16)_t', re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
 #: What has no MLIR and knows no problem; and with it what has MLIR, and knows none either.
 BASE = {"Support", "Layout", "Target/Arch"}
@@ -76,6 +80,9 @@ def is_private(includer, path):
 
 def check_file(name, text):
     room = room_of_file(name)
+    if name.startswith(("include/", "runtime/include/")):
+        for enum in NARROW_ENUM.findall(text):
+            yield f"{name}: '{enum}' is narrower than an int, which g++ and clang pass differently; leave its type out"
     for path in INCLUDE.findall(text):
         other = room_of_include(path)
         if is_private(name, path):

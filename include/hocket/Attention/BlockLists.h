@@ -25,7 +25,7 @@ struct BlockSizes {
 };
 
 /// What masks say of a block: they hide all of it, count in it, or hide nothing.
-enum class BlockKind : uint8_t { Hidden, Partial, Full };
+enum class BlockKind { Hidden, Partial, Full };
 
 /// The tensors of a launch, int32: "kv_num_blocks" [batch, heads, rows], how many entries of "kv_indices"
 /// [batch, heads, rows, columns] count; these are the numbers of partial blocks of keys. The same of full ones,

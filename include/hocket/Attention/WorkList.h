@@ -19,7 +19,7 @@ struct ForwardProblem;
 struct ForwardSemantics;
 
 /// Who makes the list of a problem.
-enum class WorkLists : uint8_t {
+enum class WorkLists {
   None,  ///< there is none: workgroups follow from the grid
   Given, ///< the caller, as the tensor "work_list"
   Made,  ///< a launch in front of attention, in the workspace

@@ -17,7 +17,7 @@
 namespace hocket {
 
 /// The numbers are those of `hocket_dtype` in C: new types go to the end.
-enum class ElementType : uint8_t {
+enum class ElementType {
   BF16,
   F16,
   F32,
@@ -42,10 +42,10 @@ enum class ElementType : uint8_t {
 };
 
 /// What the numbers of a type are: values, or what others are multiplied by.
-enum class ElementKind : uint8_t { Float, Int, Scale };
+enum class ElementKind { Float, Int, Scale };
 
 /// Which patterns of a float are no finite numbers.
-enum class Specials : uint8_t {
+enum class Specials {
   None,    ///< all are finite
   Ieee,    ///< the largest exponent: infinity, and NaN with any mantissa but 0
   NanOnly, ///< all bits set but the sign: NaN
@@ -126,7 +126,7 @@ ElementType nearestOperandType(ElementType type);
 /// What becomes of numbers beyond the largest: what IEEE would make of it (infinity, or NaN where a type has no
 /// infinity), or the largest. The chips' conversions do the one or the other by a mode (docs/Hardware.md). A type
 /// without infinity and NaN, and an integer, always gives the largest.
-enum class Overflow : uint8_t { ToSpecial, Saturate };
+enum class Overflow { ToSpecial, Saturate };
 
 /// The bits of the number of `type` nearest to `value`; of two, the one whose last bit is 0. A NaN becomes a NaN, or the
 /// largest number where there is none, of an integer 0. Of a scale, whatever is not positive becomes the least, and

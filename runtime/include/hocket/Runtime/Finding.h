@@ -14,7 +14,7 @@
 
 namespace hocket::runtime {
 
-enum class FindingKind : uint8_t {
+enum class FindingKind {
   UseBeforeWait,         ///< of a register or LDS bytes that an operation in flight will write
   LdsRace,               ///< two waves, the same byte, no barrier between
   GlobalRace,            ///< the same in global memory, also between workgroups
@@ -34,7 +34,7 @@ inline constexpr unsigned findingKinds = unsigned(FindingKind::IllegalExecution)
 /// Key of a kind in reports: "use-before-wait", "lds-race", ...
 std::string_view findingName(FindingKind kind);
 
-enum class FindingSeverity : uint8_t {
+enum class FindingSeverity {
   Error,  ///< wrong on hardware, or undefined
   Advice, ///< allowed, but unproven or not portable
 };
