@@ -592,11 +592,16 @@ static bool hasBias(const ForwardProblem &problem) {
 static int64_t powersOfScores(const ForwardProblem &problem) {
   constexpr std::string_view kOps[] = {"= math.exp",  "= math.log", "= math.sqrt", "= math.rsqrt", "= math.sin",
                                        "= math.cos",  "= math.tanh", "= math.erf", "= math.powf",  "= arith.divf"};
+  if (problem.dropout)
+    return 0;
   int64_t count = 0;
-  for (const Modification &of : problem.modifications)
+  for (const Modification &of : problem.modifications) {
+    if (of.isMask)
+      continue;
     for (std::string_view op : kOps)
-      for (size_t at = of.text.find(op); !of.isMask && !problem.dropout && at != std::string::npos; at = of.text.find(op, at + 1))
+      for (size_t at = of.text.find(op); at != std::string::npos; at = of.text.find(op, at + 1))
         ++count;
+  }
   return count;
 }
 

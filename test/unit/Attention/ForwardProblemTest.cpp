@@ -65,6 +65,21 @@ TEST(ForwardProblem, HeadsOfVAreAsWideAsThoseOfQUnlessSaid) {
   EXPECT_EQ(problem.describe(), "bf16 B1 H1 Sq1 Skv1 D64/32 bshd");
 }
 
+TEST(ForwardProblem, CountsWhatScoresNeedOfTheTranscendentalUnit) {
+  auto powersOf = [](const ForwardProblem &problem) { return problemVariables(problem).at("score_powers").asInteger(); };
+  ForwardProblem problem = makeProblem();
+  EXPECT_EQ(powersOf(problem), 0);
+  Modification capped;
+  capped.text = "attn.score_mod @capped(...) {\n  %1 = arith.divf %0, %cap : f32\n  %2 = math.tanh %1 : f32\n"
+                "  %3 = arith.mulf %2, %cap : f32\n}";
+  problem.modifications = {capped, capped};
+  EXPECT_EQ(powersOf(problem), 4);
+  problem.modifications.back().isMask = true;
+  EXPECT_EQ(powersOf(problem), 2);
+  problem.dropout = true;
+  EXPECT_EQ(powersOf(problem), 0);
+}
+
 TEST(ForwardProblem, RefusesExtentsByName) {
   EXPECT_EQ(errorOf(makeProblem()), "valid");
   EXPECT_EQ(errorWith([](auto &p) { p.batch = 0; }), "batch is 0, it must be at least 1");
