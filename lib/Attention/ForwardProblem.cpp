@@ -335,6 +335,7 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
 
 ForwardSemantics ForwardProblem::semantics() const {
   ForwardSemantics result = *this;
+  result.headDimV = valueHeadDim();
   result.lists.vectorPages |= lists.inPages() && pageLayout == PageLayout::Vectorised;
   for (std::string_view pool : {"k", "v"})
     result.lists.farPages |= lists.inPages() && tensor(pool).spanBytes() >= kNearPoolBytes;

@@ -89,7 +89,7 @@ Result<CompileOptions> jit::compileOptions(const attention::KernelEntry &entry, 
   options.schedule = entry.tuning.schedule;
   if (entry.tuning.waves != 0)
     options.waves = entry.tuning.waves;
-  Result<std::optional<int64_t>> keys = tileKeysOf(entry, {variant.headDim, variant.headDimV}, architecture);
+  Result<std::optional<int64_t>> keys = tileKeysOf(entry, {variant.headDim, variant.valueHeadDim()}, architecture);
   if (!keys.ok())
     return keys.error();
   options.kvTile = *keys;

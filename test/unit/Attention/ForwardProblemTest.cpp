@@ -61,6 +61,9 @@ TEST(ForwardProblem, HeadsOfVAreAsWideAsThoseOfQUnlessSaid) {
   EXPECT_EQ(problem.valueHeadDim(), 64);
   EXPECT_EQ(problem.describe(), "bf16 B1 H1 Sq1 Skv1 D64 bshd");
   EXPECT_EQ(problem.tensor("v").spanBytes(), 64 * 2u);
+  ForwardProblem said = problem;
+  said.headDimV = 64;
+  EXPECT_EQ(problem.semantics(), said.semantics());
   problem.headDimV = 32;
   EXPECT_EQ(problem.describe(), "bf16 B1 H1 Sq1 Skv1 D64/32 bshd");
 }
