@@ -327,7 +327,7 @@ TEST(Backward, Refused) {
     return plan.ok() ? std::string() : plan.error().message;
   };
   problem.forward.headDim = 60;
-  EXPECT_EQ(message(), "no kernel takes the backward of bf16 B1 H1 Sq1 Skv1 D60/128 bshd: head-dim is 60, use a multiple "
+  EXPECT_EQ(message(), "no kernel takes the backward of bf16 B1 H1 Sq1 Skv1 D60 bshd: head-dim is 60, use a multiple "
                        "of 8 up to 256");
   problem.forward.headDim = problem.forward.headDimV = 96;
   problem.accumulate = Accumulation::F32;
