@@ -81,7 +81,7 @@ static bool haveEach(const CostCurves &curves, size_t count) {
          isFull(curves.sharedLater);
 }
 
-/// What is wrong with a cost; empty: nothing.
+/// The fault of a cost, or an empty text.
 static llvm::StringLiteral faultOf(const KernelCost &cost) {
   if (cost.rows < 1 || cost.keys < 1 || cost.resident < 1)
     return "rows, keys and resident must be at least 1";

@@ -57,9 +57,13 @@ Result<const KernelEntry *> hocketc::registryKernelOf(std::string_view text, std
   if (!problem)
     return nullptr;
   problem->tuning.numSplits = 1;
+  // What is no extent is refused where kernels are timed, and no kernel takes 0 of anything.
+  constexpr double kLargest = 1e12;
   auto extent = [&](std::string_view name, int64_t usual) {
     auto said = sizes.values.find(name);
-    return said == sizes.values.end() ? usual : static_cast<int64_t>(said->second);
+    if (said == sizes.values.end())
+      return usual;
+    return said->second >= 1 && said->second <= kLargest ? static_cast<int64_t>(said->second) : 0;
   };
   problem->batch = extent("batch", 1);
   problem->heads = extent("heads", 16);
@@ -70,7 +74,7 @@ Result<const KernelEntry *> hocketc::registryKernelOf(std::string_view text, std
   if (!registry.ok())
     return registry.error();
   Result<const KernelEntry *> kernel = registry->select(*problem, target);
-  if (!kernel.ok()) // sizes that attention does not have are refused where kernels are timed
+  if (!kernel.ok())
     return nullptr;
   const KernelTuning &tuning = (*kernel)->tuning;
   return tuning.groupRows || tuning.splitWaves || tuning.joinItems || tuning.scalarsInLanes ? nullptr : *kernel;

@@ -3,6 +3,7 @@
 #include "RegistryStart.h"
 
 #include "hocket/Jit/CompilerIdentity.h"
+#include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Runtime/File.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -195,16 +196,8 @@ static Result<double> timeOf(const attention::KernelEntry &registered, std::stri
   CompileOptions compileOptions;
   compileOptions.target = options.target;
   hocketc::followKernel(registered, compileOptions);
-  Result<Compilation> compilation = compile(text, name, compileOptions);
-  if (!compilation.ok())
-    return compilation.error();
-  Result<manifest::Manifest> manifest = manifest::parseManifest(compilation->manifest, name);
-  if (!manifest.ok())
-    return manifest.error();
-  attention::CompiledKernel kernel;
-  kernel.codeObject = std::move(compilation->output);
-  kernel.manifest = *std::move(manifest);
-  return predictMicroseconds(kernel, sizes);
+  Result<attention::CompiledKernel> kernel = compileKernel(text, name, compileOptions);
+  return kernel.ok() ? predictMicroseconds(*kernel, sizes) : kernel.error();
 }
 
 /// Lets the search begin with what the registry takes, or times that where something else is asked for.

@@ -272,7 +272,8 @@ static LogicalResult verifyDescales(ForwardOp op) {
   return success();
 }
 
-/// Scales of blocks multiply operands of the scaled matrix instruction, whole ones, of rows of one head that lie side by side.
+/// Verifies clauses beside `mx`. The scaled matrix instruction takes whole operands, whose rows are of one head and
+/// follow one another.
 static LogicalResult verifyBlockScales(ForwardOp op) {
   constexpr int64_t unit = 64;
   if (!op.getMx())
@@ -284,11 +285,10 @@ static LogicalResult verifyBlockScales(ForwardOp op) {
   if (static_cast<int64_t>(op.getHeadDim()) % unit != 0)
     return op.emitOpError() << "has mx and head_dim(" << static_cast<int64_t>(op.getHeadDim()) << "), expected a multiple of "
                             << unit << "; pad heads of Q and K with zeros";
-  for (auto [isThere, name, reason] :
-       {std::tuple(op.getGroupRows(), "group_rows", "has rows of several"), {op.getWorkList(), "work_list", "has rows of several"}})
+  for (auto [isThere, name] : {std::pair(op.getGroupRows(), "group_rows"), {op.getWorkList(), "work_list"}})
     if (isThere)
-      return op.emitOpError() << "has mx, of rows of one head, and " << name << ", which " << reason
-                              << "; leave one of them out";
+      return op.emitOpError() << "has mx, of rows of one head, and " << name
+                              << ", which has rows of several; leave one of them out";
   for (auto [isThere, name] : {std::pair(op.getPageSize().has_value(), "pages"), {op.getAppendedKeys(), "appended_keys"}})
     if (isThere)
       return op.emitOpError() << "has mx, of keys that follow one another, and " << name << "; leave one of them out";

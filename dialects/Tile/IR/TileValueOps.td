@@ -234,7 +234,7 @@ def Tile_RelabelOp : Tile_Op<"relabel", [NamedResults, Pure]> {
     the lane in the result, in the order of pieces and of the registers of each. So a fragment goes to memory and comes
     back *as it lies*, each lane beside the next, whatever its layout is: as `lines(1x64)` of f32, or `lines(2x64)` of
     16 bits, an instruction of all lanes moves 256 bytes in a row. Both have the same element type and the same numbers
-    in a lane; or one has bytes (i8), and the other the packed elements that lie in them.
+    in a lane; otherwise one has bytes (i8) and the other has the elements that are packed in them.
 
     ```mlir
     tile.kernel @image(%a: !tile.view<?x1024xf32>) target("gfx950") waves(1) {

@@ -94,7 +94,7 @@ std::string_view toString(ElementType type);
 std::string_view optionName(ElementType type);
 /// As MLIR spells it: "bf16", "f16", "f8E4M3FN".
 std::string_view irName(ElementType type);
-/// What tensors have for numbers of this type: bytes where one has several, the first in the lowest bits.
+/// The type of a tensor that holds such numbers: bytes where each holds several, the first in the lowest bits.
 ElementType inMemory(ElementType type);
 /// In how many elements of a tensor `count` numbers lie.
 int64_t countInMemory(ElementType type, int64_t count);

@@ -99,6 +99,16 @@ static void addOutliers(const Report::StageResults &ledger, std::vector<Remark> 
                        false});
 }
 
+/// The kernels of a comparison; none where the file of an earlier run has something else there.
+static std::vector<json::Object> kernelsOf(const Finding &finding) {
+  std::vector<json::Object> kernels;
+  if (const json::Array *all = finding.getArray("kernels"))
+    for (const json::Value &kernel : *all)
+      if (const json::Object *entry = kernel.getAsObject())
+        kernels.push_back(*entry);
+  return kernels;
+}
+
 /// Another kernel is faster than the one that the registry chooses.
 static void addChoices(const Report::StageResults &registry, std::vector<Remark> &remarks) {
   for (const auto &[name, finding] : registry.items) {
@@ -106,8 +116,8 @@ static void addChoices(const Report::StageResults &registry, std::vector<Remark>
     if (chosen == fastest)
       continue;
     std::string times;
-    for (const json::Value &kernel : *finding.getArray("kernels"))
-      if (const json::Object &entry = *kernel.getAsObject(); text(entry, "kernel") == chosen || text(entry, "kernel") == fastest)
+    for (const json::Object &entry : kernelsOf(finding))
+      if (text(entry, "kernel") == chosen || text(entry, "kernel") == fastest)
         times += formatv("{0}{1} takes {2:f2} us, expected {3:f2}", times.empty() ? "" : ", ", text(entry, "kernel"),
                          number(entry, "measured_us"), number(entry, "expected_us"));
     remarks.push_back({registry.stage->name.str(), name,
@@ -118,11 +128,9 @@ static void addChoices(const Report::StageResults &registry, std::vector<Remark>
 static std::vector<CostFactor> costsOf(const Report::StageResults &registry) {
   std::map<std::string, std::vector<double>> ratios;
   for (const auto &[name, finding] : registry.items)
-    if (const json::Array *kernels = finding.getArray("kernels"))
-      for (const json::Value &kernel : *kernels) {
-        const json::Object &entry = *kernel.getAsObject();
-        ratios[text(entry, "kernel").str()].push_back(number(entry, "measured_us") / number(entry, "expected_us"));
-      }
+    for (const json::Object &entry : kernelsOf(finding))
+      if (const double expected = number(entry, "expected_us"); expected > 0)
+        ratios[text(entry, "kernel").str()].push_back(number(entry, "measured_us") / expected);
   std::vector<CostFactor> costs;
   for (auto &[kernel, all] : ratios) {
     llvm::sort(all);
