@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Remakes kernels/costs.json: scripts/registry-costs.py [--build BUILD] [--kernel NAME ...] [--check | --add COST]
+"""Remakes kernels/costs.json: scripts/registry-costs.py [--build BUILD] [--kernel NAME ...] [--check | --varied | --add COST]
 
 What a workgroup of a kernel takes, in cycles, for several numbers of tiles of `keys` keys: alone on a compute unit, and
 beside as many others as fit (`shared`), of the first workgroups there and of those behind them (`..._later`), and how
@@ -9,11 +9,12 @@ quarters of them (`few_rows`). Predictions of the cycle model, with a causal mas
 is `causal`, and with LSE where it is `lse`: `kinds` of `hocket-run bench` for one block of rows of as many heads as fill
 every compute unit. Producers of split KV are given two slices. Of the kernel that combines slices a tile is `keys`
 slices: the second grid of `hocket-run fmha-fwd --num-splits`. Of a kernel whose items join, what one item takes and what
-further ones add.
+further ones add. `varied` is how many times as long a long block takes under each variation of the cycle model's
+doubtful parameters (docs/generated/TimeParameters.md); those that change it by less than half a per cent are left out.
 
 Costs that are there are made anew. --add makes one more of a kernel: chip, heads of Q and K and of V, rows of a
 workgroup, keys of a tile, and what else it has, as in gfx950,128x128,rows=256,keys=64,causal,lse.
---check changes nothing and says by how much the listed costs are off. Exit status: 0, or 2 where a prediction failed.
+--varied makes only `varied` anew. --check changes nothing and says by how much the listed costs are off. Exit status: 0, or 2 where a prediction failed.
 """
 import argparse
 import csv
@@ -63,7 +64,7 @@ def problem(kernel, cost, workgroups, tiles, quarters=4, keys=None):
             *(f"--{flag}" for flag in ("lse", "causal") if cost.get(flag))]
 
 
-def predict(run, kernel, cost, problems):
+def predict(run, kernel, cost, problems, *options):
     """What `hocket-run bench` says of the kernel with each of the problems."""
     name = kernel["name"] + (":2" if kernel.get("role") == "slices" else "")
     if not problems:
@@ -73,7 +74,7 @@ def predict(run, kernel, cost, problems):
         with listed.open("w", newline="") as stream:
             csv.writer(stream).writerows([["options"], *([" ".join(map(str, one))] for one in problems)])
         command = [run, "bench", "--device", "sim", f"--arch={cost['arch']}", "--problems", listed, "--json", out,
-                   "--kernel", f"k={name}"]
+                   "--kernel", f"k={name}", *options]
         result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
         found = [row["kernels"]["k"] for row in json.loads(out.read_text())["rows"]] if out.exists() else []
         if len(found) != len(problems) or any("kinds" not in cell for cell in found):
@@ -159,6 +160,26 @@ def made_of_items(run, kernel, cost):
     return made
 
 
+LONG_KEYS = 2048
+HEADS_OF_KEYS = 8  # a head of keys for each of the chip's XCDs, so that memory does not decide
+LEAST_VARIED = 0.005
+
+
+def varied_of(run, kernel, cost):
+    """How many times as long long blocks on full compute units take under each variation. What memory's share of the
+    grid varies is not the kernel's."""
+    units = UNITS[cost["arch"]] * (ITEMS if kernel.get("join_items") else cost["resident"])
+    options = problem(kernel, cost, units, LONG_KEYS // cost["keys"])
+    heads = options[options.index("--heads") + 1]
+    # Heads of a group would be rows of a block.
+    if not kernel.get("group_rows") and heads % HEADS_OF_KEYS == 0:
+        options += ["--kv-heads", HEADS_OF_KEYS]
+    found = predict(run, kernel, cost, [options], "--vary")[0]
+    shares = {one["parameter"]: one["us"] / found["predicted_us"] for one in found["variations"]}
+    return {parameter: round(share, 3) for parameter, share in sorted(shares.items())
+            if not parameter.startswith("grid.") and abs(share - 1) >= LEAST_VARIED}
+
+
 COMBINE_STEPS = (1, 2, 4, 8)
 
 
@@ -192,7 +213,7 @@ def text_of(cost):
     def pairs(keys):
         return ", ".join(f"{json.dumps(key)}: {json.dumps(cost[key])}" for key in keys if key in cost)
     lines = (("arch", "head_dims", "causal", "lse", "rows", "keys", "resident"), ("tiles",), STATES[:2], STATES[2:],
-             ("skew",), ("pair",), ("few_rows",), ("part_tile",))
+             ("skew",), ("pair",), ("few_rows",), ("part_tile",), ("varied",))
     return "{" + ",\n       ".join(filter(None, map(pairs, lines))) + "}"
 
 
@@ -223,6 +244,8 @@ def remake(run, kernel, cost):
     make = (made_of_items if kernel.get("join_items") else
             made_of_combine if kernel.get("role") == "combine" else made_anew)
     made = make(run, kernel, cost)
+    if kernel.get("role", "whole") == "whole":
+        made["varied"] = varied_of(run, kernel, cost | made)
     pairs = [pair for state in STATES for pair in zip(made.get(state, []), cost.get(state, []))]
     off = max((abs(new / old - 1) for new, old in pairs if old), default=0)
     off = off if made["tiles"] == cost.get("tiles") else float("nan")
@@ -238,12 +261,15 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--kernel", nargs="+", action="extend", help="only these (default: all that have costs)")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--varied", action="store_true")
     parser.add_argument("--add", type=asked_by, metavar="COST")
     options = parser.parse_args()
     kernels = {kernel["name"]: kernel for kernel in json.loads(REGISTRY.read_text())["kernels"]}
     costs = json.loads(COSTS.read_text())["kernels"]
     if unknown := [name for name in options.kernel or () if name not in kernels]:
         parser.error(f"no registered kernel '{unknown[0]}'; hocket-run registry lists them")
+    if options.varied and (options.check or options.add):
+        parser.error("--varied goes without --check and --add")
     if options.add and (options.check or len(options.kernel or ()) != 1):
         parser.error("--add goes with one --kernel, and without --check")
     run = options.build / "bin" / "hocket-run"
@@ -252,6 +278,11 @@ def main():
         write(costs, kernels)
         return 0
     for name in options.kernel or costs:
+        if options.varied:
+            if kernels[name].get("role", "whole") == "whole":
+                costs[name] = [cost | {"varied": varied_of(run, kernels[name], cost)} for cost in costs.get(name, ())]
+                write(costs, kernels)
+            continue
         made = [remake(run, kernels[name], cost) for cost in costs.get(name, ())]
         if made and not options.check:
             costs[name] = made

@@ -16,6 +16,9 @@ using namespace hocket::attention;
 
 /// Kernels that are expected to take so much of the least time are as good as the fastest.
 static constexpr double kAsGoodAsFastest = 1.01;
+/// A kernel is robust that takes no more than so many times the least time under any variation of the model's doubtful
+/// parameters; and what may be paid for that without one.
+static constexpr double kMostRegret = 1.08, kPriceOfRobust = 1.04;
 
 static std::string inMicroseconds(double microseconds) { return llvm::formatv("{0:F1} us", microseconds); }
 
@@ -27,10 +30,11 @@ std::string Candidate::reason() const {
     return text;
   }
   std::string condition = kernel->pays.text();
-  if (byTime && chosen)
-    return "chosen: expected to take " + inMicroseconds(*microseconds) + ", the least of all, or within 1 %";
-  if (byTime && microseconds)
-    return "takes it, and is expected to take " + inMicroseconds(*microseconds);
+  if (byTime && microseconds) {
+    std::string most = llvm::formatv("{0:F0} % more than the fastest", 100 * (regret - 1));
+    return (chosen ? "chosen: expected to take " : "takes it, and is expected to take ") +
+           inMicroseconds(*microseconds) + "; under any variation of the model at most " + most;
+  }
   if (byTime)
     return "takes it, but what it costs is not known for such heads, or so large a grid";
   if (chosen)
@@ -42,24 +46,49 @@ std::string Candidate::reason() const {
   return "takes it and pays, but one of higher priority does too";
 }
 
-/// The first whose expected time is close to the least; nothing where costs do not tell that of `byRule`.
+/// What `candidates` are expected to take, and their regret.
+static void foresee(std::vector<Candidate> &candidates, const ForwardProblem &problem, const Machine &machine) {
+  std::vector<std::optional<ExpectedTime>> times(candidates.size());
+  std::vector<double> least(sim::timeVariations().size(), std::numeric_limits<double>::infinity());
+  for (auto [candidate, time] : llvm::zip_equal(candidates, times)) {
+    if (candidate.broken.empty())
+      time = expectedTime(problem, *candidate.kernel, machine);
+    if (!time)
+      continue;
+    candidate.microseconds = time->microseconds;
+    for (auto [best, varied] : llvm::zip_equal(least, time->varied))
+      best = std::min(best, varied);
+  }
+  for (auto [candidate, time] : llvm::zip_equal(candidates, times))
+    if (time)
+      for (auto [best, varied] : llvm::zip_equal(least, time->varied))
+        candidate.regret = std::max(candidate.regret, varied / best);
+}
+
+/// The first whose expected time is close to the least of those that are robust, or of all where no robust one is near
+/// the fastest; nothing where costs do not tell that of `byRule`.
 static Candidate *chooseByTime(std::vector<Candidate> &candidates, const Candidate *byRule,
                                const ForwardProblem &problem, std::string_view architecture, unsigned units) {
   Result<const ArchInfo *> arch = findArch(architecture);
   if (!arch.ok() || !byRule || problem.tuning.isSplit())
     return nullptr;
-  const Machine machine(*arch, units ? units : (*arch)->chip.computeUnits);
-  double least = std::numeric_limits<double>::infinity();
-  for (Candidate &candidate : candidates) {
-    if (!candidate.broken.empty())
-      continue;
-    candidate.microseconds = expectedMicroseconds(problem, *candidate.kernel, machine);
-    least = std::min(least, candidate.microseconds.value_or(least));
-  }
+  foresee(candidates, problem, Machine(*arch, units ? units : (*arch)->chip.computeUnits));
   if (!byRule->microseconds)
     return nullptr;
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  auto leastOf = [&](double mostRegret) {
+    double least = kNever;
+    for (const Candidate &candidate : candidates)
+      if (candidate.microseconds && candidate.regret <= mostRegret)
+        least = std::min(least, *candidate.microseconds);
+    return least;
+  };
+  const double fastest = leastOf(kNever), robust = leastOf(kMostRegret);
+  const bool isWorthIt = robust <= kPriceOfRobust * fastest;
+  const double least = isWorthIt ? robust : fastest, mostRegret = isWorthIt ? kMostRegret : kNever;
   return &*llvm::find_if(candidates, [&](const Candidate &candidate) {
-    return candidate.microseconds && *candidate.microseconds <= kAsGoodAsFastest * least;
+    return candidate.microseconds && candidate.regret <= mostRegret &&
+           *candidate.microseconds <= kAsGoodAsFastest * least;
   });
 }
 

@@ -138,6 +138,39 @@ double SlicesLaunch::microseconds(const Machine &machine) const {
          machine.parameters.launchMicroseconds;
 }
 
+Machine Machine::under(const sim::TimeVariation &variation) const {
+  Machine other = *this;
+  for (const sim::TimeParameterInfo &info : sim::timeParameterTable())
+    if (info.key == variation.key)
+      other.parameters.*info.field = variation.value;
+  return other;
+}
+
+double SlicesLaunch::loopShare() const {
+  double loop = 0, all = 0;
+  for (int64_t block = 0; block != blocks; ++block)
+    for (int64_t slice = 0; slice != splits; ++slice) {
+      WorkgroupLoad load = loadOf(block, slice, /*isFirst=*/false);
+      const double cycles = cost.cyclesOf(load, cost.resident);
+      load.tiles = std::min<int64_t>(load.tiles, 1);
+      loop += std::max(cycles - cost.cyclesOf(load, cost.resident), 0.0);
+      all += cycles;
+    }
+  return all > 0 ? loop / all : 0;
+}
+
+ExpectedTime SlicesLaunch::expected(const Machine &machine) const {
+  const double compute = computeMicroseconds(machine), memory = memoryMicroseconds(machine);
+  const double launch = machine.parameters.launchMicroseconds, loop = loopShare();
+  ExpectedTime time = {std::max(compute, memory) + launch, {}};
+  for (const sim::TimeVariation &variation : sim::timeVariations()) {
+    const double slower = machine.bytesPerMicrosecond() / machine.under(variation).bytesPerMicrosecond();
+    const double share = 1 + loop * (cost.shareUnder(sim::assignmentOf(variation)) - 1);
+    time.varied.push_back(std::max(compute * share, memory * slower) + launch);
+  }
+  return time;
+}
+
 ForwardProblem attention::asCounted(ForwardProblem problem, const KernelEntry &kernel) {
   if (!kernel.tuning.groupRows)
     return problem;
@@ -159,8 +192,8 @@ static bool isPlain(const ForwardProblem &problem) {
   return !problem.isModified() && !ownLengths && !isWindow;
 }
 
-std::optional<double> attention::expectedMicroseconds(const ForwardProblem &problem, const KernelEntry &kernel,
-                                                      const Machine &machine) {
+std::optional<ExpectedTime> attention::expectedTime(const ForwardProblem &problem, const KernelEntry &kernel,
+                                                    const Machine &machine) {
   const KernelCost *cost = kernel.costOf({problem.headDim, problem.valueHeadDim()}, machine.arch->name,
                                          problem.visibility.laterRowsSeeMore(), problem.wantLse);
   if (!cost || !isPlain(problem))
@@ -168,5 +201,5 @@ std::optional<double> attention::expectedMicroseconds(const ForwardProblem &prob
   SlicesLaunch launch(problem, kernel, *cost, 1);
   if (launch.workgroups() > kMostWorkgroups)
     return std::nullopt;
-  return launch.microseconds(machine);
+  return launch.expected(machine);
 }

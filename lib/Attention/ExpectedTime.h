@@ -30,6 +30,9 @@ struct Machine {
       : arch(arch), units(units), xcds(units % arch->chip.xcds == 0 ? arch->chip.xcds : 1),
         parameters(sim::TimeParameters().on(*arch)) {}
 
+  /// The same with another value of a doubtful parameter.
+  Machine under(const sim::TimeVariation &variation) const;
+
   double clock(double busy) const { return sim::effectiveClock(parameters, busy); }
   double bytesPerMicrosecond() const {
     return parameters.memoryPeak * parameters.memoryEfficiency * 1e6;
@@ -49,6 +52,12 @@ struct HostSlices {
   int64_t isLess(int64_t a, int64_t b) { return a < b; }
 };
 
+/// Microseconds, and the same under each of `sim::timeVariations`.
+struct ExpectedTime {
+  double microseconds;
+  std::vector<double> varied;
+};
+
 /// One launch of workgroups that each compute a block of rows over a slice of the keys.
 class SlicesLaunch {
 public:
@@ -56,6 +65,7 @@ public:
 
   int64_t workgroups() const { return blocks * problem.heads * problem.batch * splits; }
   double microseconds(const Machine &machine) const;
+  ExpectedTime expected(const Machine &machine) const;
 
 private:
   /// The keys that rows of the block see.
@@ -77,6 +87,9 @@ private:
   WorkgroupLoad loadOf(int64_t block, int64_t slice, bool isFirst) const;
   /// Calls `visit` with batch, head position, block and slice of every workgroup in its order, until it says false.
   void forEach(const std::function<bool(int64_t, int64_t, int64_t, int64_t)> &visit) const;
+  /// The share of the workgroups' cycles that tiles behind a block's first take: what varies with the model's parameters
+  /// is known of these, and not of how a block begins and ends.
+  double loopShare() const;
   double computeMicroseconds(const Machine &machine) const;
   double distinctShare(const Machine &machine) const;
   double memoryMicroseconds(const Machine &machine) const;
@@ -94,9 +107,9 @@ private:
   bool blocksDiffer; ///< in what they execute
 };
 
-/// Microseconds that `kernel`, which computes the problem whole, is expected to take; nothing where its costs do not tell:
-/// scores are modified, or a window, a list or lengths of their own decide what is computed, or the grid is very large.
-std::optional<double> expectedMicroseconds(const ForwardProblem &problem, const KernelEntry &kernel,
-                                           const Machine &machine);
+/// What `kernel`, which computes the problem whole, is expected to take; nothing where its costs do not tell: scores are
+/// modified, or a window, a list or lengths of their own decide what is computed, or the grid is very large.
+std::optional<ExpectedTime> expectedTime(const ForwardProblem &problem, const KernelEntry &kernel,
+                                         const Machine &machine);
 
 } // namespace hocket::attention

@@ -80,6 +80,11 @@ double KernelCost::cyclesOf(const WorkgroupLoad &load, int64_t together) const {
   return std::max(sum + more, 0.0);
 }
 
+double KernelCost::shareUnder(std::string_view assignment) const {
+  const auto found = std::ranges::find(varied, assignment, &VariedCost::assignment);
+  return found == varied.end() ? 1 : found->share;
+}
+
 double KernelCost::skewOf(int64_t count, int64_t together) const {
   if (skew.empty() || together <= 1 || resident <= 1)
     return 0;

@@ -1,6 +1,7 @@
 // Costs of kernels as JSON, in and out. Reading is as strict as the registry's.
 #include "hocket/Attention/Kernels.h"
 
+#include "Grid/TimeParameters.h"
 #include "Manifest/Json.h"
 #include "RegistryJson.h"
 
@@ -58,18 +59,45 @@ static bool fromJSON(const json::Value &value, PairCosts &pair, json::Path path)
          map.map("later", pair.later) && map.map("skew", pair.skew);
 }
 
+static bool isVariation(StringRef assignment) {
+  return llvm::any_of(sim::timeVariations(), [&](const sim::TimeVariation &variation) {
+    return sim::assignmentOf(variation) == assignment;
+  });
+}
+
+/// An object of shares by assignment.
+static bool fromJSON(const json::Value &value, std::vector<VariedCost> &varied, json::Path path) {
+  const json::Object *object = value.getAsObject();
+  if (!object) {
+    path.report("expected object");
+    return false;
+  }
+  for (const auto &[key, element] : *object) {
+    const std::optional<double> share = element.getAsNumber();
+    if (share && *share > 0 && isVariation(key)) {
+      varied.push_back({key.str(), *share});
+      continue;
+    }
+    path.report("expected numbers above 0 for variations of the cycle model, as \"memory.bytes=24\" "
+                "(docs/generated/TimeParameters.md)");
+    return false;
+  }
+  llvm::sort(varied, [](const VariedCost &a, const VariedCost &b) { return a.assignment < b.assignment; });
+  return true;
+}
+
 static bool fromJSON(const json::Value &value, KernelCost &cost, json::Path path) {
   json::ObjectMapper map(value, path);
   return map &&
          checkKeys(value,
                    {"arch", "head_dims", "causal", "lse", "rows", "keys", "resident", "tiles", "alone", "shared",
-                    "alone_later", "shared_later", "skew", "pair", "part_tile", "few_rows"},
+                    "alone_later", "shared_later", "skew", "pair", "part_tile", "few_rows", "varied"},
                    path) &&
          map.map("arch", cost.architecture) && map.map("head_dims", cost.headDims) && map.map("rows", cost.rows) &&
          map.map("keys", cost.keys) && map.map("resident", cost.resident) && readCurves(map, cost.cycles) &&
          map.mapOptional("tiles", cost.tiles) && map.mapOptional("skew", cost.skew) &&
          map.mapOptional("pair", cost.pair) && map.mapOptional("part_tile", cost.partTile) &&
-         map.mapOptional("few_rows", cost.fewRows) &&
+         map.mapOptional("few_rows", cost.fewRows) && map.mapOptional("varied", cost.varied) &&
          map.mapOptional("causal", cost.causal) && map.mapOptional("lse", cost.lse);
 }
 } // namespace hocket::attention
@@ -145,6 +173,11 @@ void attention::writeCost(json::OStream &out, const KernelCost &cost) {
     out.attributeObject("part_tile", [&] { writeCurves(out, cost.partTile); });
   if (!cost.fewRows.alone.empty())
     out.attributeObject("few_rows", [&] { writeCurves(out, cost.fewRows); });
+  if (!cost.varied.empty())
+    out.attributeObject("varied", [&] {
+      for (const VariedCost &one : cost.varied)
+        out.attribute(one.assignment, one.share);
+    });
 }
 
 /// Reads what `json` says of one kernel into `entry`.

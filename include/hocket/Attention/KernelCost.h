@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hocket::attention {
@@ -42,6 +43,12 @@ struct PairCosts {
   std::vector<double> cycles, later, skew;
 };
 
+/// How many times as long a long block takes where a doubtful parameter of the cycle model has another value.
+struct VariedCost {
+  std::string assignment; ///< as "memory.bytes=24" (docs/generated/TimeParameters.md)
+  double share = 1;
+};
+
 struct KernelCost {
   std::string architecture; ///< LLVM's processor name
   HeadDims headDims;
@@ -62,7 +69,11 @@ struct KernelCost {
   CostCurves partTile;
   /// How unlike those that share get on, [as `cycles.shared`] (sim::WorkgroupCycles::skew); none: alike.
   std::vector<double> skew;
+  /// Under variations that change it by half a per cent or more, ascending.
+  std::vector<VariedCost> varied;
 
+  /// How many times as long it takes under a variation; 1 where none is known.
+  double shareUnder(std::string_view assignment) const;
   /// For `load`, with `together` workgroups on the compute unit (1 to `resident`): between and beyond what is known
   /// straight lines.
   double cyclesOf(const WorkgroupLoad &load, int64_t together) const;

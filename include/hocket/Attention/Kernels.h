@@ -123,6 +123,9 @@ struct Candidate {
   bool pays = false;
   bool chosen = false;
   std::optional<double> microseconds; ///< that it is expected to take, where its costs tell
+  /// How many times as long as the fastest it takes under that variation of the cycle model's doubtful parameters under
+  /// which this is the most, at least 1; where `microseconds` is known.
+  double regret = 1;
   bool byTime = false;                ///< whether that decides, and not the priorities of those that pay
   /// One line: why it was chosen or not.
   std::string reason() const;

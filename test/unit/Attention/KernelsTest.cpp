@@ -81,7 +81,7 @@ TEST(Kernels, ThresholdsOfTheShippedRegistry) {
       {1, 24, 24, 2048, 2048, 128, true, "fmha_fwd_lone_wave_spread"},
       {1, 32, 32, 2048, 2048, 128, true, "fmha_fwd_lone_wave_streamed"},
       {1, 64, 64, 1024, 1024, 128, true, "fmha_fwd_lone_wave_streamed"},
-      {1, 64, 64, 4096, 4096, 128, true, "fmha_fwd_both_products"},
+      {1, 64, 64, 4096, 4096, 128, true, "fmha_fwd_dual_wave_items"},
       {4, 16, 16, 2048, 160, 128, true, "fmha_fwd_both_products"},
       {2, 8, 2, 9, 9, 128, false, "fmha_fwd_small_tiles"},
       {8, 32, 8, 1, 128, 128, false, "fmha_fwd_group_rows"},
@@ -407,6 +407,11 @@ TEST(Kernels, MalformedCostsAreErrorsThatNameTheKey) {
               HasSubstr("few_rows has 8 or 12 numbers of each kind"));
   EXPECT_THAT(errorOfCost(curves + R"(, "few_rows": {"alone": [1, 2], "shared": [1, 2]})"),
               HasSubstr("few_rows has 8 or 12 numbers of each kind"));
+  EXPECT_EQ(errorOfCost(curves + R"(, "varied": {"memory.bytes=24": 1.2})"), "no error");
+  for (const char *varied : {"{\"memory.bytes=24\": 0}", "{\"memory.bytes\": 1.2}"})
+    EXPECT_THAT(errorOfCost(curves + ", \"varied\": " + varied),
+                HasSubstr("expected numbers above 0 for variations of the cycle model"))
+        << varied;
   EXPECT_THAT(errorOfCost(curves + R"(, "cold": 3)"), HasSubstr("unknown key at costs.kernels.a[0].cold"));
   EXPECT_EQ(errorOf(parseTimed(entryText("a", 1, "1"), R"("b": [])")), "kernel costs 'test': no registered kernel 'b'");
   KernelRegistry registry = two();
@@ -452,16 +457,6 @@ TEST(Kernels, PairedBlocksAreExpectedToTakeLessThanHeavyOnesFirst) {
   EXPECT_EQ(choice->kernel->name, "pairs");
 }
 
-/// What the estimate of one kernel with these costs is, of bf16 with heads of 128.
-static double expectedOf(const std::string &costs, const ForwardProblem &problem) {
-  Result<KernelRegistry> registry = parseTimed(entryText("a", 1, "1"), R"("a": [{"arch": "gfx950",
-      "head_dims": [128, 128], "rows": 128, "keys": 64, )" + costs + "}]");
-  EXPECT_TRUE(registry.ok()) << registry.error().message;
-  Result<KernelChoice> choice = registry->choose(problem, "gfx950", 256);
-  EXPECT_TRUE(choice.ok()) << choice.error().message;
-  return choice->candidates[0].microseconds.value_or(0);
-}
-
 static ForwardProblem plainProblem(int64_t heads, int64_t seqQ, int64_t seqKv) {
   ForwardProblem problem;
   problem.heads = problem.kvHeads = heads;
@@ -470,6 +465,40 @@ static ForwardProblem plainProblem(int64_t heads, int64_t seqQ, int64_t seqKv) {
   problem.headDim = problem.headDimV = 128;
   problem.tuning.numSplits = 1;
   return problem;
+}
+
+/// The kernel that is chosen of `fast`, which takes 1.3 times as long where memory brings less, and `steady`, which
+/// never does and takes `cycles` where the other takes 100,000.
+static std::string chosenBeside(int cycles, const std::string &varied) {
+  auto cost = [](int each, const std::string &more) {
+    return R"([{"arch": "gfx950", "head_dims": [128, 128], "rows": 128, "keys": 64, "resident": 1, "tiles": [1, 2],
+        "alone": [)" + std::to_string(each) + ", " + std::to_string(2 * each) + "]" + more + "}]";
+  };
+  Result<KernelRegistry> registry =
+      parseTimed(entryText("fast", 1, "1") + "," + entryText("steady", 0, "1"),
+                 "\"fast\": " + cost(100000, varied) + ", \"steady\": " + cost(cycles, ""));
+  EXPECT_TRUE(registry.ok()) << registry.error().message;
+  Result<KernelChoice> choice = registry->choose(plainProblem(256, 128, 4096), "gfx950", 256);
+  EXPECT_TRUE(choice.ok()) << choice.error().message;
+  return choice->kernel->name;
+}
+
+TEST(Kernels, ARobustKernelIsChosenWhereItIsNearTheFastest) {
+  const std::string doubtful = R"(, "varied": {"memory.bytes=24": 1.3})";
+  EXPECT_EQ(chosenBeside(102000, doubtful), "steady");
+  EXPECT_EQ(chosenBeside(102000, ""), "fast");
+  EXPECT_EQ(chosenBeside(102000, R"(, "varied": {"memory.bytes=24": 1.05})"), "fast");
+  EXPECT_EQ(chosenBeside(110000, doubtful), "fast") << "robustness may cost 4 %, not 10";
+}
+
+/// What the estimate of one kernel with these costs is, of bf16 with heads of 128.
+static double expectedOf(const std::string &costs, const ForwardProblem &problem) {
+  Result<KernelRegistry> registry = parseTimed(entryText("a", 1, "1"), R"("a": [{"arch": "gfx950",
+      "head_dims": [128, 128], "rows": 128, "keys": 64, )" + costs + "}]");
+  EXPECT_TRUE(registry.ok()) << registry.error().message;
+  Result<KernelChoice> choice = registry->choose(problem, "gfx950", 256);
+  EXPECT_TRUE(choice.ok()) << choice.error().message;
+  return choice->candidates[0].microseconds.value_or(0);
 }
 
 /// Four heads of two blocks: of eight XCDs some get the heavy blocks alone, some the light ones.
