@@ -265,6 +265,10 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
                               << "' names no schedule; add schedule(@name) or give the pass one";
     if (failed(verifyExpandable(op)))
       return failure();
+    for (StringRef name : {StringRef(tile::kPersistentAttr), StringRef(tile::kJoinItemsAttr)})
+      if (op->hasAttr(name))
+        return op.emitOpError() << "'" << op.getSymName() << "' has " << name
+                                << ", which a backward does not take; leave it out";
     Result<const ArchInfo *> arch = findArch(target);
     if (!arch)
       return op.emitOpError() << arch.error().message;

@@ -149,3 +149,8 @@ attn.backward @keys part(dkdv) element_type(bf16) head_dim(64) block_lists(48, 1
 
 // expected-error @below {{blocks of 0, expected 1 to 268435456 queries and keys}}
 attn.transposed_lists @lists blocks(0, 64)
+
+// -----
+
+// expected-error @below {{'attn.backward' op 'queries' has tile.persistent, which a backward does not take; leave it out}}
+attn.backward @queries part(dq) element_type(bf16) head_dim(64) schedule(@s) attributes {tile.persistent = 1}
