@@ -1,6 +1,6 @@
 """New keys and values for caches, and rotary embedding, as the arguments of one call say."""
 from . import _tensors
-from ._call import check_rows, check_tensor, each_type, join_vectors, output_type
+from ._call import check_rows, check_tensor, each_type, join_vectors, output_type, wide_output
 from ._errors import InvalidInput
 
 
@@ -25,11 +25,11 @@ class Appended:
         self._interleaved, self._most = interleaved, most
 
     def _view(self, tensor, name, first, stream, pool=None):
-        """A tensor of the type that O has, or of `pool`'s where that has 8 bits."""
+        """A tensor of the type that O has where it has not 8 bits, or of `pool`'s where that has 8 bits."""
         _tensors.refuse_gradient(tensor, name)
         of_bytes = ("u8", *_tensors.SMALL)
         is_stored = pool is not None and pool.dtype in of_bytes and _tensors.read(tensor, name, None, stream).dtype in of_bytes
-        view = _tensors.read(tensor, name, pool.dtype if is_stored else each_type(self._dtype)["o"], stream)
+        view = _tensors.read(tensor, name, pool.dtype if is_stored else wide_output(self._dtype), stream)
         wanted = pool.dtype if is_stored else output_type(first.dtype, None)
         # What O is of queries of 8 bits is known when there is one.
         check_tensor(view, view.dtype if first.dtype in _tensors.SMALL and view.dtype in ("bf16", "f16") else wanted,

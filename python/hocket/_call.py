@@ -111,6 +111,12 @@ def output_type(q, v):
     return v if v in ("bf16", "fp16", "f16") else "bf16"
 
 
+def wide_output(text):
+    """What the argument `dtype` says of O, or, where it gives that 8 bits, of what it would be otherwise; None: nothing."""
+    types = each_type(text)
+    return types["o"] if types["o"] not in _tensors.SMALL_FLOATS else output_type(types["q"], types["v"])
+
+
 def check_types(q, k, v):
     """Refuses types that do not go together: of 16 bits there is one, keys of 8 bits go with any queries, and i8 with i8 alone,
     beside values that are floats of 8 or 16 bits."""
@@ -125,6 +131,15 @@ def check_types(q, k, v):
         if tensor.dtype != other.dtype and (tensor is v or tensor.dtype not in _tensors.SMALL_FLOATS) and not (
                 tensor.dtype in _tensors.SMALL_FLOATS and other.dtype in _tensors.SMALL_FLOATS):
             raise InvalidInput(f"argument '{tensor.argument}' has elements of {tensor.dtype}, '{other.argument}' of {other.dtype}")
+
+
+def check_packed(views, types):
+    """Refuses what does not go with queries or keys of 4 bits: the other of more than 8, and values of other than 8."""
+    for key, allowed in (("q", (_tensors.PACKED, *_tensors.SMALL_FLOATS)), ("k", (_tensors.PACKED, *_tensors.SMALL_FLOATS)),
+                         ("v", _tensors.SMALL_FLOATS)):
+        if types[key] not in allowed:
+            raise InvalidInput(f"argument '{views[key].argument}' has elements of {types[key]} beside f4e2m1, wanted one of "
+                               f"{', '.join(allowed)}; for the bits of such say dtype='f4e2m1_v_f8e4m3'")
 
 
 def check_rows(tensor, layout):
@@ -192,8 +207,9 @@ def _check_apart(views, written, in_place=()):
                                f"while that is in use; give it memory of its own")
 
 
-def _problem(q, k, v, layout, of_keys, mask, scale, num_splits, sequences):
-    """The shapes as a problem, after checking that they fit. `of_keys` is the layout of k and v."""
+def _problem(q, k, v, types, layout, of_keys, mask, scale, num_splits, sequences):
+    """The shapes as a problem, after checking that they fit. `types` are those of q, k and v, `of_keys` the layout of k and v."""
+    dim_q, dim_k = (tensor.shape[-1] * (2 if types[key] == _tensors.PACKED else 1) for key, tensor in (("q", q), ("k", k)))
     paged = of_keys == "pages"
     places = {"packed": (0, 1), "bshd": (1, 2), "bhsd": (2, 1), "pages": (1, 2)}
     (seq, heads), (keys, kv_heads) = places[layout], places[of_keys]
@@ -210,17 +226,15 @@ def _problem(q, k, v, layout, of_keys, mask, scale, num_splits, sequences):
             raise InvalidInput(
                 f"argument '{v.argument}' has {v.shape[dimension]} {what}, '{k.argument}' has {k.shape[dimension]}"
             )
-    if k.shape[-1] != q.shape[-1]:
-        raise InvalidInput(
-            f"argument '{k.argument}' has heads of {k.shape[-1]} elements, '{q.argument}' of {q.shape[-1]}"
-        )
+    if dim_k != dim_q:
+        raise InvalidInput(f"argument '{k.argument}' has heads of {dim_k} elements, '{q.argument}' of {dim_q}")
     if q.shape[heads] % k.shape[kv_heads]:
         raise InvalidInput(
             f"argument '{k.argument}' has {k.shape[kv_heads]} heads, wanted a divisor of the "
             f"{q.shape[heads]} of '{q.argument}'"
         )
     return {
-        "dtype": types_of(q.dtype, k.dtype, v.dtype),
+        "dtype": types_of(*types.values()),
         "layout": "bshd" if layout == "packed" else layout,
         "lists": [],
         "pages": (k.shape[keys], k.shape[0]) if paged else None,
@@ -231,7 +245,7 @@ def _problem(q, k, v, layout, of_keys, mask, scale, num_splits, sequences):
         "kv_heads": k.shape[kv_heads],
         "seq_q": q.shape[seq],
         "seq_kv": k.shape[keys],
-        "head_dim": q.shape[-1],
+        "head_dim": dim_q,
         "head_dim_v": v.shape[-1],
         "mask": mask,
         "scale": scale,
@@ -248,7 +262,9 @@ class Modifications:
         self.sink = self.blocks = None
         self.descales = []  # (the problem's name, tensor) of Q, K and V, or nothing
         self.scales = []  # the same of the scales of blocks of Q and K
+        self.strided = []  # the same of those of pages' keys, which lie anywhere
         self.descale_blocks = {}  # whose numbers they are, as the problem says it
+        self.output_scale = None
 
     def add(self, name, **numbers):
         self.texts.append((name, ""))
@@ -262,8 +278,9 @@ class Modifications:
         self.texts.append((argument, text))
 
     def _all(self):
-        own = [] if self.sink is None else [("sink", "sink", self.sink, ())]
-        return self.tensors + own + [(name, name, tensor, ()) for name, tensor in self.descales + self.scales]
+        own = [(name, name, tensor, ()) for name, tensor in (("sink", self.sink), ("output_scale", self.output_scale))
+               if tensor is not None]
+        return self.tensors + own + [(name, name, tensor, ()) for name, tensor in self.descales + self.strided + self.scales]
 
     def read(self, first, stream, differentiable):
         """The tensors' memory by their names, and their extents; refuses gradients but those of `differentiable`."""
@@ -271,10 +288,11 @@ class Modifications:
         for name, argument, tensor, shape in self._all():
             if name not in differentiable:
                 _tensors.refuse_gradient(tensor, argument)
-            view = _tensors.read(_tensors.contiguous(tensor), argument, None, stream)
+            is_strided = any(tensor is own for _, own in self.strided)
+            view = _tensors.read(tensor if is_strided else _tensors.contiguous(tensor), argument, None, stream)
             if view.device != first.device:
                 raise InvalidInput(f"argument '{argument}' is on {view.device}, '{first.argument}' on {first.device}")
-            if not view.is_contiguous:
+            if not (is_strided or view.is_contiguous):
                 raise InvalidInput(f"argument '{argument}' is not contiguous, which it has to be; give a copy")
             views[name] = view
             if shape:
@@ -332,17 +350,22 @@ class Call:
         # Pools, and caches that are written to, are used where they are.
         copies = lambda key: key == "q" or not (self._paged or self._update)  # noqa: E731
         types = each_type(self.dtype)
-        views = {key: _tensors.read(_tensors.loadable(tensor) if copies(key) else tensor, name, types[key], self.stream)
+        packed = {key for key, _, tensor in self.names.zip(q, k, v) if _tensors.is_packed(tensor, types[key])}
+        views = {key: _tensors.read(_tensors.loadable(tensor) if copies(key) else tensor, name,
+                                    "u8" if key in packed else types[key], self.stream)
                  for key, name, tensor in self.names.zip(q, k, v)}
         first = views["q"]
-        if first.dtype not in ("bf16", "f16", "f32", *_tensors.SMALL):
+        self._types = {key: _tensors.PACKED if key in packed else view.dtype for key, view in views.items()}
+        if self._types["q"] not in ("bf16", "f16", "f32", *_tensors.SMALL):
             raise InvalidInput(
                 f"argument '{self.names.q}' has elements of {first.dtype}, wanted bf16, f16, f32, i8 or a float of 8 bits"
                 + ("; for the bits of bf16 say dtype='bf16'" if first.dtype in ("u16", "i16") else "")
                 + ("; for the bits of such say dtype='f8e4m3'" if first.dtype == "u8" else "")
             )
-        check_types(*(views[key] for key in "qkv"))
-        self._values = views["v"].dtype
+        if packed:
+            check_packed(views, self._types)
+        else:
+            check_types(*(views[key] for key in "qkv"))
         if self._paged:
             self._in_vectors = join_vectors(views["k"], views["v"])
         for key, tensor in views.items():
@@ -354,7 +377,8 @@ class Call:
 
     def _know(self, views):
         lists, known = self._sequences(views["q"], self.stream) if self._sequences else ({}, None)
-        problem = _problem(views["q"], views["k"], views["v"], self.layout, self._of_keys, sequences=known, **self._options)
+        problem = _problem(views["q"], views["k"], views["v"], self._types, self.layout, self._of_keys, sequences=known,
+                           **self._options)
         self.is_empty = not all(problem[name] for name in ("batch", "seq_q", "seq_kv", "total_q", "total_kv"))
         if self.is_empty and self._update and problem["batch"]:
             raise InvalidInput(f"argument '{self.names.q}' has no rows, and new keys go with queries; give at least one")
@@ -370,16 +394,24 @@ class Call:
         captured, problem["extents"] = modifications.read(views["q"], self.stream, self.others)
         problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
         problem["blocks"], problem["gradients"] = modifications.blocks, list(self.others)
-        problem["descale"], problem["mx_scales"] = bool(modifications.descales), bool(modifications.scales)
+        problem["descale"] = bool(modifications.descales or modifications.strided)
+        problem["mx_scales"], problem["output_scale"] = bool(modifications.scales), modifications.output_scale is not None
         problem.update(modifications.descale_blocks)
         self.problem, self._beside, self.captured = problem, {**captured, **lists, **updated}, modifications.given()
         self.sink = modifications.sink
         if self._sequences is not None:
             self.captured = self.captured + list(self._sequences.lists.values())
 
-    def _read_like(self, tensor, name, shape, first, is_written=False):
-        """A tensor of rows of heads, of the queries' type and place; of bf16 or f16 where they have 8 bits."""
-        is_small = first.dtype in _tensors.SMALL
+    def _read_like(self, tensor, name, shape, first, is_written=False, narrow=None):
+        """A tensor of rows of heads, of the queries' type and place; of bf16 or f16 where they have 8 bits; or of the type
+        `narrow`."""
+        if narrow is not None:
+            view = _tensors.read(tensor, name, narrow, self.stream)
+            _check_shape(view, shape)
+            check_rows(view, self.layout)
+            check_tensor(view, narrow, first.device, self.names.q, has_own_type=True)
+            return view
+        is_small = self._types["q"] in _tensors.SMALL
         view = _tensors.read(tensor if is_written else _tensors.loadable(tensor), name, each_type(self.dtype)["o"], self.stream)
         _check_shape(view, shape)
         check_rows(view, self.layout)
@@ -394,11 +426,21 @@ class Call:
             _tensors.fill(tensor, unused)
         return tensor
 
-    def _output(self, tensor, name, shape, like, first):
+    def _narrow_output(self, out):
+        """The type of O where that has 8 bits: as `dtype` or `out` says, else e4m3 where it has a scale; None: it has more."""
+        if self.dtype is not None and "o" in self.dtype.split("_")[1::2]:
+            named = each_type(self.dtype)["o"]
+            return named if named in _tensors.SMALL_FLOATS else None
+        own = _tensors.small_float_of(out)
+        if own is not None or not self.problem["output_scale"]:
+            return own
+        return "f8e4m3fnuz" if self.arch == "gfx942" else "f8e4m3"
+
+    def _output(self, tensor, name, shape, like, first, narrow=None):
         """`tensor`, which is written, or a new one like `like`; and its memory."""
         if tensor is None:
-            tensor = self._new(like, shape, output_type(first.dtype, self._values))
-        view = self._read_like(tensor, name, shape, first, is_written=True)
+            tensor = self._new(like, shape, narrow or output_type(self._types["q"], self._types["v"]))
+        view = self._read_like(tensor, name, shape, first, is_written=True, narrow=narrow)
         _check_writable(view)
         return tensor, view
 
@@ -422,8 +464,8 @@ class Call:
         views = self._describe(q, k, v)
         first = views["q"]
         shape, is_new = (*first.shape[:-1], views["v"].shape[-1]), (out is None, lse is None)
-        out, views["o"] = self._output(out, "out", shape, q, first)
-        self.problem["dtype"] = types_of(*(views[key].dtype for key in "qkvo"))
+        out, views["o"] = self._output(out, "out", shape, q, first, self._narrow_output(out))
+        self.problem["dtype"] = types_of(*self._types.values(), views["o"].dtype)
         self._check_appended(views["o"])
         may_be_large = not self.is_empty and _large.may_be(self.problem)
         if want_lse or lse is not None or may_be_large:
@@ -447,6 +489,8 @@ class Call:
 
     def _check_appended(self, out):
         """New keys and angles have O's type, or new keys the cache's."""
+        if out.dtype in _tensors.SMALL_FLOATS:
+            return
         for name in ("k_new", "v_new", "rotary_cos", "rotary_sin"):
             view = self._beside.get(name)
             if view is not None and view.dtype not in _tensors.SMALL:

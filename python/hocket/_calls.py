@@ -110,12 +110,46 @@ def _add_descales(modifications, descales, problem):
             modifications.descales.append((name, _tensors.expanded(like, (1, 1), wanted, ones=True)))
             continue
         shape = tuple(getattr(descale, "shape", ()))
+        if key != "q" and len(shape) == 3:
+            _add_descales_of_keys(modifications, name, descale, shape, problem)
+            continue
         if len(shape) > 2 or any(extent not in (1, most) for extent, most in zip(shape[::-1], wanted[::-1])):
             raise InvalidInput(f"argument '{name}' has the shape {shape}, wanted [batch, kv_heads], {wanted}, or what broadcasts "
                                f"to it")
         if _element_name(descale) != "float32":
             raise InvalidInput(f"argument '{name}' has elements of {_element_name(descale)}, wanted float32")
         modifications.descales.append((name, _tensors.expanded(descale, shape, wanted)))
+
+
+def _add_descales_of_keys(modifications, name, descale, shape, problem):
+    """A number for each key, or value, where rows of k, or v, have their heads: packed rows with 1 behind, pages with any
+    strides."""
+    heads = problem["kv_heads"]
+    if problem["pages"] is not None:
+        rows, pages = problem["pages"]
+        wanted = pages, rows, heads
+    elif "cu_seqlens_k" in problem["lists"]:
+        wanted = problem["total_kv"], heads, 1
+    else:
+        wanted = problem["batch"], problem["seq_kv"], heads
+    if shape != wanted:
+        raise InvalidInput(f"argument '{name}' has the shape {shape}, wanted {wanted}: one for each key and head")
+    if _element_name(descale) != "float32":
+        raise InvalidInput(f"argument '{name}' has elements of {_element_name(descale)}, wanted float32")
+    modifications.descale_blocks["descale_keys" if name == "k_descale" else "descale_values"] = 1
+    if problem["pages"] is not None:
+        modifications.strided.append((name, descale[..., None]))
+    else:
+        moved = descale[..., 0] if "cu_seqlens_k" in problem["lists"] else descale
+        modifications.descales.append((name, _tensors.contiguous(moved.swapaxes(-1, -2))))
+
+
+def _add_output_scale(modifications, scale):
+    shape = tuple(getattr(scale, "shape", ()))
+    if shape not in ((), (1,)) or _element_name(scale) != "float32":
+        raise InvalidInput(f"argument 'output_scale' is {_element_name(scale)} of the shape {shape}, wanted a float32 tensor of one "
+                           f"number")
+    modifications.output_scale = scale.reshape(1)
 
 
 def _add_block_scales(modifications, scales, problem):
@@ -188,7 +222,7 @@ def check_gqa(q, k, enable_gqa):
         )
 
 
-def _flash_modifications(window, cap, alibi_slopes, sink=None, descales=(), scales=(None, None)):
+def _flash_modifications(window, cap, alibi_slopes, sink=None, descales=(), scales=(None, None), output_scale=None):
     """What flash-attn's arguments ask for, for a problem."""
 
     def modify(problem):
@@ -199,6 +233,8 @@ def _flash_modifications(window, cap, alibi_slopes, sink=None, descales=(), scal
             _add_sink(modifications, sink, problem)
         _add_descales(modifications, descales, problem)
         _add_block_scales(modifications, scales, problem)
+        if output_scale is not None:
+            _add_output_scale(modifications, output_scale)
         if alibi_slopes is not None:
             _add_alibi(modifications, alibi_slopes, problem)
         if window != (-1, -1):
@@ -222,25 +258,27 @@ def _longest_query(cu_seqlens_q, max_seqlen_q):
 
 
 def dense(q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, rng_state, sink, num_splits, arch,
-          dtype=None, stream=None, descales=(), scales=(None, None)):
+          dtype=None, stream=None, descales=(), scales=(None, None), output_scale=None):
     """flash_attn_func."""
     call = Call(
         Names("q", "k", "v"), layout="bshd", mask="causal" if causal else "none", scale=_scale(softmax_scale, "softmax_scale"),
         dtype=dtype, num_splits=num_splits, arch=arch, stream=stream, dropout=_dropout(dropout_p, rng_state, q),
-        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales, scales),
+        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales, scales,
+                                    output_scale),
     )
     return call, [("sink", "sink", sink), ("slopes", "alibi_slopes", alibi_slopes)]
 
 
 def packed(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal, window_size,
            softcap, alibi_slopes, block_table, rng_state, sink, min_seqlen_q, seqused_q, seqused_k, work_list, arch, dtype=None,
-           stream=None, descales=(), scales=(None, None)):
+           stream=None, descales=(), scales=(None, None), output_scale=None):
     """flash_attn_varlen_func."""
     check_starts(cu_seqlens_q, cu_seqlens_k, seqused_k, block_table)
     call = Call(
         Names("q", "k", "v"), layout="packed", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
-        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales, scales),
+        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales, scales,
+                                    output_scale),
         dropout=_dropout(dropout_p, rng_state, q),
         sequences=Sequences(
             Sequences.longest_of(max_seqlen_q, max_seqlen_k) | {
@@ -280,7 +318,7 @@ def cache_types(dtype, kv_cache_dtype, k_cache, v_cache):
 
 def cached(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, block_table, softmax_scale, causal,
            window_size, softcap, rotary_interleaved, alibi_slopes, num_splits, cu_seqlens_q, max_seqlen_q, sink, arch, dtype=None,
-           stream=None, descales=()):
+           stream=None, descales=(), output_scale=None):
     """flash_attn_with_kvcache."""
     most = _longest_query(cu_seqlens_q, max_seqlen_q)
     if cache_batch_idx is not None and block_table is not None:
@@ -310,7 +348,8 @@ def cached(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cac
     call = Call(
         Names("q", "k_cache", "v_cache"), layout="packed" if most else "bshd", of_keys="bshd", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream, num_splits=num_splits,
-        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales), update=update,
+        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales,
+                                    output_scale=output_scale), update=update,
         sequences=Sequences(longest, table, arguments, batch, cu_seqlens_q=cu_seqlens_q,
                             seqused_k=cache_lengths(cache_seqlens, q, batch, rows)),
     )

@@ -65,7 +65,7 @@ def whole_heads(scale, written=()):
             appends = any(tensor is not None for tensor in fresh)
             if are_whole(*tensors) or (appends and not all(_tensors.can_pad(tensor) for tensor in fresh)):
                 return function(**given)
-            if given.get(scale) is None:
+            if given.get(scale) is None and _lacking(tensors)[0]:
                 given[scale] = tensors[0].shape[-1] ** -0.5
             out, width = given.pop("out", None), tensors[2].shape[-1]
             if appends:

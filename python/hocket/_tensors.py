@@ -12,8 +12,10 @@ TORCH_NAMES = {name: torch for name, (numpy, torch) in _hocket.element_types().i
 _SMALL_FLOATS = {f"torch.{torch}": name for name, torch in TORCH_NAMES.items() if torch.startswith("float8_e")}
 #: Those that K and V may have beside 16 bits, and Q too.
 SMALL_FLOATS = ("f8e4m3", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz")
+#: Floats of 4 bits, of which a byte has two, and torch's type of such bytes.
+PACKED, _TORCH_PACKED = "f4e2m1", "torch.float4_e2m1fn_x2"
 #: Those that Q may have beside O of 16 bits.
-SMALL = (*SMALL_FLOATS, "i8")
+SMALL = (*SMALL_FLOATS, "i8", PACKED)
 
 
 def module_of(tensor):
@@ -72,6 +74,16 @@ def wants_gradient(tensor):
     return is_torch(tensor) and tensor.requires_grad and sys.modules["torch"].is_grad_enabled()
 
 
+def is_packed(tensor, dtype):
+    """Whether `tensor`, of which `dtype` says what its bytes are, has two numbers in each."""
+    return dtype == PACKED or (is_torch(tensor) and str(tensor.dtype) == _TORCH_PACKED)
+
+
+def small_float_of(tensor):
+    """The type of one of torch's tensors whose elements are floats of 8 bits; None of others."""
+    return _SMALL_FLOATS.get(str(tensor.dtype)) if is_torch(tensor) else None
+
+
 def refuse_gradient(tensor, name):
     if wants_gradient(tensor):
         raise Unsupported(
@@ -85,6 +97,8 @@ def read(tensor, name, dtype=None, stream=None):
     if is_torch(tensor):
         if tensor.requires_grad:
             tensor = tensor.detach()
+        if str(tensor.dtype) == _TORCH_PACKED:
+            tensor = tensor.view(sys.modules["torch"].uint8)
         small = _SMALL_FLOATS.get(str(tensor.dtype))
         if small is not None and dtype in (None, small):  # which DLPack does not carry everywhere
             tensor, dtype = tensor.view(sys.modules["torch"].uint8), small
@@ -102,10 +116,12 @@ def stream_of(tensor, stream):
 
 
 def empty_like(tensor, name, shape, dtype):
-    """A tensor of `shape` of the library that the argument `name`, `tensor`, is of."""
+    """A tensor of `shape` of the library that the argument `name`, `tensor`, is of; of bytes where that has no floats of 8
+    bits."""
     if is_torch(tensor):
         torch = sys.modules["torch"]
-        return torch.empty(shape, dtype=getattr(torch, TORCH_NAMES[dtype]), device=tensor.device)
+        own = TORCH_NAMES[dtype] if hasattr(torch, TORCH_NAMES[dtype]) or dtype not in SMALL_FLOATS else "uint8"
+        return torch.empty(shape, dtype=getattr(torch, own), device=tensor.device)
     if module_of(tensor) == "numpy":
         return sys.modules["numpy"].empty(shape, dtype=NUMPY_NAMES[dtype])
     raise InvalidInput(

@@ -40,15 +40,16 @@ def flash_attn_func(
     v_descale=None,
     q_scale=None,
     k_scale=None,
+    output_scale=None,
 ):
     """Attention with flash-attn 2's arguments; see the stub or docs/Python.md."""
     _refuse_probabilities(return_attn_probs)
     given = (dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, rng_state, sink, num_splits, arch)
     descales, scales = (q_descale, k_descale, v_descale), (q_scale, k_scale)
     if _tensors.is_traced(q):
-        _refuse_traced(deterministic_lengths, descales, scales=scales)
+        _refuse_traced(deterministic_lengths, descales, scales=scales, output_scale=output_scale)
         return _operators().flash_attn_func(q, k, v, given, out, lse, return_lse)
-    call, others = _calls.dense(q, k, v, *given, dtype, stream, descales, scales)
+    call, others = _calls.dense(q, k, v, *given, dtype, stream, descales, scales, output_scale)
     call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=others)
 
@@ -147,6 +148,7 @@ def flash_attn_varlen_func(
     v_descale=None,
     q_scale=None,
     k_scale=None,
+    output_scale=None,
 ):
     """Attention of packed sequences with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
     _refuse_probabilities(return_attn_probs)
@@ -157,9 +159,9 @@ def flash_attn_varlen_func(
              alibi_slopes, block_table, rng_state, sink, min_seqlen_q, seqused_q, seqused_k, work_list, arch)
     descales, scales = (q_descale, k_descale, v_descale), (q_scale, k_scale)
     if _tensors.is_traced(q):
-        _refuse_traced(deterministic_lengths, descales, scales=scales)
+        _refuse_traced(deterministic_lengths, descales, scales=scales, output_scale=output_scale)
         return _operators().flash_attn_varlen_func(q, k, v, given, out, lse, return_lse)
-    call, others = _calls.packed(q, k, v, *given, dtype, stream, descales, scales)
+    call, others = _calls.packed(q, k, v, *given, dtype, stream, descales, scales, output_scale)
     call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=others)
 
@@ -200,13 +202,14 @@ def flash_attn_with_kvcache(
     k_descale=None,
     v_descale=None,
     kv_cache_dtype=None,
+    output_scale=None,
 ):
     """Attention over a cache of keys and values: flash-attn 2's arguments, flash-attn 3's of packed queries, and vLLM's
     `kv_cache_dtype`; docs/Caches.md has the rest."""
     dtype = _calls.cache_types(dtype, kv_cache_dtype, k_cache, v_cache)
     if cache_leftpad is not None:
         for name, tensor in (("block_table", block_table), ("cu_seqlens_q", cu_seqlens_q), ("q_descale", q_descale),
-                             ("k_descale", k_descale), ("v_descale", v_descale)):
+                             ("k_descale", k_descale), ("v_descale", v_descale), ("output_scale", output_scale)):
             if tensor is not None:
                 raise Unsupported(f"argument '{name}' is given with 'cache_leftpad', which goes with caches [batch, rows, heads, "
                                   f"head_dim] and queries [batch, seq, heads, head_dim]; leave one of them out")
@@ -219,9 +222,9 @@ def flash_attn_with_kvcache(
              rotary_interleaved, alibi_slopes, num_splits, cu_seqlens_q, max_seqlen_q, sink, arch)
     descales = q_descale, k_descale, v_descale
     if _tensors.is_traced(q):
-        _refuse_traced(deterministic_lengths, descales, kv_cache_dtype not in (None, "auto"))
+        _refuse_traced(deterministic_lengths, descales, kv_cache_dtype not in (None, "auto"), output_scale=output_scale)
         return _operators().flash_attn_with_kvcache(q, k_cache, v_cache, given, out, lse, return_softmax_lse)
-    call, others = _calls.cached(q, k_cache, v_cache, *given, dtype, stream, descales)
+    call, others = _calls.cached(q, k_cache, v_cache, *given, dtype, stream, descales, output_scale)
     call.deterministic_lengths = bool(deterministic_lengths)
     return attend(call, q, k_cache, v_cache, out=out, lse=lse, return_lse=return_softmax_lse, others=others)
 
@@ -382,10 +385,10 @@ def _refuse_probabilities(return_attn_probs):
     _calls.refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
 
 
-def _refuse_traced(deterministic_lengths, descales=(), kv_cache_dtype=None, scales=()):
+def _refuse_traced(deterministic_lengths, descales=(), kv_cache_dtype=None, scales=(), output_scale=None):
     for name, is_given in (("deterministic_lengths", deterministic_lengths), *zip(("q_descale", "k_descale", "v_descale"), (
             descale is not None for descale in descales)), *zip(("q_scale", "k_scale"), (scale is not None for scale in scales)),
-            ("kv_cache_dtype", kv_cache_dtype)):
+            ("kv_cache_dtype", kv_cache_dtype), ("output_scale", output_scale is not None)):
         if is_given:
             raise Unsupported(f"argument '{name}' is given while torch traces, whose operators do not have it; call the function "
                               f"outside of what is compiled, or leave it out")

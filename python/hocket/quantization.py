@@ -1,5 +1,5 @@
 """Tensors as numbers of few bits and scales, by kernels: what caches and attention of 8 bits take."""
-from . import _hocket, _tensors
+from . import _hocket, _smoothing, _tensors
 from ._arguments import architecture, integer, text
 from ._errors import InvalidInput
 
@@ -13,14 +13,6 @@ def _chosen(value, name, known):
     if text(value, name, f"one of {', '.join(known)}") not in known:
         raise InvalidInput(f"argument '{name}' is '{value}', wanted one of {', '.join(known)}")
     return value
-
-
-def _empty(like, shape, dtype):
-    """A tensor of `shape`; its bits where the library does not know the type."""
-    torch = _tensors.torch_of(like)
-    if torch is not None and not hasattr(torch, _tensors.TORCH_NAMES[dtype]):
-        dtype = "u8"
-    return _tensors.empty_like(like, "x", shape, dtype)
 
 
 def _scale_shape(x, sizes, per, block, kv_heads):
@@ -39,7 +31,8 @@ def _sizes(view, layout):
     return tuple(shape), tuple(strides[:3])
 
 
-def quantize(x, dtype="f8e4m3", per="tensor", block=128, *, layout="bshd", kv_heads=None, x_dtype=None, arch="gfx950", stream=None):
+def quantize(x, dtype="f8e4m3", per="tensor", block=128, *, layout="bshd", kv_heads=None, hadamard=None, x_dtype=None, arch="gfx950",
+             stream=None):
     """`x` as (values, scale) with x ~ values * scale: [batch, seq, heads, head_dim], with layout="bhsd" [batch, heads, seq,
     head_dim], or packed [rows, heads, head_dim], of bf16, f16 or f32 (`x_dtype` says what integers are the bits of).
 
@@ -47,7 +40,8 @@ def quantize(x, dtype="f8e4m3", per="tensor", block=128, *, layout="bshd", kv_he
     shares a scale, a float32: "tensor" [1]; "head" [batch, heads], which q_descale, k_descale and v_descale take (of queries
     [batch, kv_heads]: say `kv_heads`); "token" one of a token and head, x.shape[:-1]; "block" one of `block` rows of a head,
     [batch, heads, ceil(seq / block)]; "mx" a power of two, its E8M0 byte, of 32 elements: [*x.shape[:-1], head_dim / 32].
-    docs/SmallFloats.md says how numbers are rounded.
+    With `hadamard`, a power of two, each so many elements of a head are rotated first. docs/Quantising.md says how, and how
+    numbers are rounded.
     """
     _tensors.refuse_gradient(x, "x")
     _chosen(dtype, "dtype", tuple(_TYPES)), _chosen(per, "per", _PER), _chosen(layout, "layout", ("bshd", "bhsd"))
@@ -61,6 +55,9 @@ def quantize(x, dtype="f8e4m3", per="tensor", block=128, *, layout="bshd", kv_he
     if view.dtype not in ("bf16", "f16", "f32"):
         raise InvalidInput(f"argument 'x' has elements of {view.dtype}, wanted bf16, f16 or f32"
                            + ("; for the bits of bf16 say x_dtype='bf16'" if view.dtype in ("u16", "i16") else ""))
+    if hadamard is not None:
+        turned = _smoothing.rotated(_smoothing.numbers(x), _smoothing.check_size(hadamard, "hadamard", view.shape[-1]))
+        return quantize(turned, dtype, per, block, layout=layout, kv_heads=kv_heads, arch=arch, stream=stream)
     sizes, strides = _sizes(view, layout)
     batch, seq, heads, dim = sizes
     kv_heads = heads if kv_heads is None else integer(kv_heads, "kv_heads", 1)
@@ -71,7 +68,7 @@ def quantize(x, dtype="f8e4m3", per="tensor", block=128, *, layout="bshd", kv_he
         raise InvalidInput(f"argument 'x' has heads of {dim} elements, wanted a multiple of {_MX_BLOCK} for scales per mx; pad it with "
                            f"zeros")
     of_values = (*view.shape[:-1], dim // 2) if dtype == "f4e2m1" else view.shape
-    values = _empty(given, of_values, _TYPES[dtype])
+    values = _tensors.empty_like(given, "x", of_values, _TYPES[dtype])
     scale = _tensors.empty_like(given, "x", _scale_shape(view, sizes, per, block, kv_heads), "u8" if per == "mx" else "f32")
     if not all(sizes):
         _tensors.fill(scale, 1)

@@ -119,15 +119,16 @@ class HocketImpl(AttentionImpl):
 
     def forward(self, layer, query, key, value, kv_cache, attn_metadata, output, output_scale=None, output_block_scale=None):
         """Writes the first `num_actual_tokens` rows of `output`, [tokens, heads * head_size] or with heads apart."""
-        if output_scale is not None or output_block_scale is not None:
-            raise Unsupported("argument 'output_scale' is given, and kernels write no quantised outputs; turn that fusion off")
+        if output_block_scale is not None:
+            raise Unsupported("argument 'output_block_scale' is given, and kernels write no scales of blocks; turn that fusion off")
         if attn_metadata is None:  # vLLM finds out how much memory a step needs
             return output.fill_(0)
         tokens = attn_metadata.num_actual_tokens
         rows = [None if tensor is None else tensor[:tokens].view(tokens, -1, self.head_size) for tensor in (query, key, value)]
         out = output[:tokens].view(tokens, self.num_heads, -1)
         writes = self.kv_sharing_target_layer_name is None and key is not None
-        self._attend(*rows, *kv_cache.unbind(0), attn_metadata, out, writes, self._of_cache(layer, query))
+        given = {} if output_scale is None else {"output_scale": output_scale.to(query.device, torch.float32).reshape(1)}
+        self._attend(*rows, *kv_cache.unbind(0), attn_metadata, out, writes, {**self._of_cache(layer, query), **given})
         return output
 
     def _of_cache(self, layer, like):
@@ -138,7 +139,7 @@ class HocketImpl(AttentionImpl):
                                                      device=like.device).reshape(-1) for name in "kv"}
         return {"kv_cache_dtype": self.kv_cache_dtype, **scales}
 
-    def _attend(self, q, k, v, k_cache, v_cache, step, out, writes, of_cache):
+    def _attend(self, q, k, v, k_cache, v_cache, step, out, writes, more):
         if step.is_decode:
             q, k, v, out = (None if tensor is None else tensor[:, None] for tensor in (q, k, v, out))
             packed = {}
@@ -148,7 +149,7 @@ class HocketImpl(AttentionImpl):
         attention.flash_attn_with_kvcache(
             q, k_cache, v_cache, k, v, cache_seqlens=lengths, block_table=step.block_table, softmax_scale=self.scale,
             causal=step.causal, window_size=self._window, softcap=self._cap, alibi_slopes=self._on(q, "_slopes"),
-            sink=self._on(q, "_sinks"), out=out, **packed, **of_cache)
+            sink=self._on(q, "_sinks"), out=out, **packed, **more)
 
     def _on(self, query, name):
         """A tensor of the layer as float32 beside the queries, moved once."""

@@ -219,8 +219,8 @@ TEST(VectorFloat, OtherModesForHalvesAreRefused) {
 
 TEST(VectorFloat, HalvesThatOverflowMayBecomeTheLargest) {
   WaveHarness h;
-  h.setVf(1, -1e6f);
-  h.setVf(2, std::numeric_limits<float>::infinity());
+  h.setV(1, -1e6f);
+  h.setV(2, std::numeric_limits<float>::infinity());
   h.setV(3, 0x7bff); // 65504
   h.run("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1\nv_cvt_f16_f32 v4, v1\nv_cvt_f16_f32 v5, v2\nv_add_f16 v6, v3, v3");
   EXPECT_EQ(h.v(4), 0xfbffu);
