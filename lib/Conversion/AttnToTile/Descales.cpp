@@ -29,8 +29,8 @@ static std::string blocksOf(StringRef rows, std::optional<uint64_t> size) {
   return size ? ("ceildiv(" + rows + ", " + Twine(*size) + ")").str() : std::string();
 }
 
-/// A tensor of a number for each key: packed without a batch, in pages with strides of its own, and then a dimension of 1
-/// that loads take for consecutive.
+/// A tensor of a number for each key: packed without a batch, in pages of a head with strides of its own, and then a
+/// dimension of 1 that loads take for consecutive.
 static void addNumbersOfKeys(KernelFrame &frame, attn::ForwardOp op, StringRef name) {
   constexpr int64_t dynamic = ShapedType::kDynamic;
   MLIRContext *context = frame.context();
@@ -38,8 +38,8 @@ static void addNumbersOfKeys(KernelFrame &frame, attn::ForwardOp op, StringRef n
   auto kept = [&](const Twine &text) { return StringAttr::get(context, text).getValue(); };
   if (op.getPageSize())
     return frame.addTensor(tile::ViewType::get(context, {dynamic, dynamic, dynamic, 1}, f32),
-                           {name, {kept(name + "_stride_b"), kept(name + "_stride_s"), kept(name + "_stride_h")},
-                            {"num_pages", "page_size", "kv_heads"}});
+                           {name, {kept(name + "_stride_h"), kept(name + "_stride_b"), kept(name + "_stride_s")},
+                            {"kv_heads", "num_pages", "page_size"}});
   if (!op.getPackedKeys())
     return addNumbers(frame, name, "kv_heads", "seq_kv");
   frame.addTensor(tile::ViewType::get(context, {dynamic, dynamic, dynamic}, f32),
@@ -95,8 +95,22 @@ void Descales::find(const WorkPartition &work, Value kvHead) {
   q = op.getDescaleRows() ? load(q, {batch, work.head, blockOf(loop.builder, work.row, *op.getDescaleRows())}) : load(q, {batch, head});
   if (!areOfKeys())
     k = load(k, {batch, head});
-  if (!op.getDescaleChannels() && !areOfValues())
+  else if (op.getDescaleKeys() == 1)
+    k = ofHead(k);
+  if (areOfValues())
+    v = ofHead(v);
+  else if (!op.getDescaleChannels())
     v = load(v, {batch, head});
+}
+
+/// Of numbers of keys those of the KV head: (keys), or (pages, rows of one, 1).
+Value Descales::ofHead(Value view) const {
+  SmallVector<Value> indices = {batch, head};
+  if (op.getPageSize())
+    indices.erase(indices.begin());
+  auto type = cast<tile::ViewType>(view.getType());
+  Type left = tile::ViewType::get(loop.builder.getContext(), type.getShape().drop_front(indices.size()), type.getElementType());
+  return tile::SelectOp::create(loop.builder, left, view, indices);
 }
 
 Value Descales::ofScores(Value scale) const {
@@ -129,7 +143,7 @@ Value Descales::inPages(Value view, tile::FragType part, Value first) const {
     Value rows = builder.constant(pageRows), known = arith::MinSIOp::create(builder, first, last);
     Value number = arith::DivUIOp::create(builder, known, rows), slot = arith::RemUIOp::create(builder, first, rows);
     Value page = tile::LoadOp::create(builder, builder.getI32Type(), table, ValueRange(number), IntegerAttr());
-    Value loaded = tile::LoadOp::create(builder, type, view, ValueRange{page, slot, head, zero}, builder.getI64IntegerAttr(1));
+    Value loaded = tile::LoadOp::create(builder, type, view, ValueRange{page, slot, zero}, builder.getI64IntegerAttr(1));
     Value inputs[] = {loaded, last};
     return builder.mapPlaced(type, inputs, [&](ValueRange e, Value, Value key) -> Value {
       Value exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::sle, key, e[1]);
@@ -144,7 +158,7 @@ Value Descales::inPages(Value view, tile::FragType part, Value first) const {
   Value numbers = ofKeys([&](Value key) -> Value { return arith::DivUIOp::create(builder, key, builder.constant(pageRows)); });
   Value slots = ofKeys([&](Value key) -> Value { return arith::RemUIOp::create(builder, key, builder.constant(pageRows)); });
   Value pages = tile::GatherOp::create(builder, indices, table, ValueRange(numbers));
-  return tile::GatherOp::create(builder, type, view, ValueRange{pages, slots, head, zero});
+  return tile::GatherOp::create(builder, type, view, ValueRange{pages, slots, zero});
 }
 
 SmallVector<Value> Descales::ofEachKey(Value view, Value first) const {
@@ -155,7 +169,7 @@ SmallVector<Value> Descales::ofEachKey(Value view, Value first) const {
   for (int64_t key = 0; key != loop.waveKeys(); key += kPartKeys) {
     Value at = arith::AddIOp::create(builder, first, builder.constant(key));
     numbers.push_back(op.getPageSize() ? inPages(view, part, at)
-                                       : Value(tile::LoadOp::create(builder, type, view, ValueRange{batch, head, at}, IntegerAttr())));
+                                       : Value(tile::LoadOp::create(builder, type, view, ValueRange(at), IntegerAttr())));
   }
   return numbers;
 }

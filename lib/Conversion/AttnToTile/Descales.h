@@ -42,6 +42,7 @@ public:
 
 private:
   mlir::Value load(mlir::Value view, mlir::ValueRange indices) const;
+  mlir::Value ofHead(mlir::Value view) const;
   llvm::SmallVector<mlir::Value> ofBlocks(mlir::Value view, mlir::Value first) const;
   llvm::SmallVector<mlir::Value> ofEachKey(mlir::Value view, mlir::Value first) const;
   mlir::Value inPages(mlir::Value view, tile::FragType part, mlir::Value first) const;
