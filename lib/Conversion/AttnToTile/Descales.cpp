@@ -65,7 +65,7 @@ void Descales::addTensors(KernelFrame &frame) const {
 
 void Descales::bindArguments(const KernelFrame &frame) {
   q = frame.argument("q_descale"), k = frame.argument("k_descale"), v = frame.argument("v_descale");
-  perOutput = frame.argument("output_scale");
+  output = frame.argument("output_scale");
 }
 
 void Descales::enter() {
@@ -87,8 +87,6 @@ static Value blockOf(ExpansionBuilder &builder, Value row, uint64_t size) {
 }
 
 void Descales::find(const WorkPartition &work, Value kvHead) {
-  if (op.getOutputScale())
-    perOutput = arith::DivFOp::create(loop.builder, loop.builder.constant(1.0f), load(perOutput, loop.builder.constant(int64_t(0))));
   if (!op.getDescale())
     return;
   batch = work.batch, head = kvHead;
@@ -205,7 +203,9 @@ Value Descales::ofOutput(Value means) const {
   }
   const bool isOfHead = op.getDescale() && !op.getDescaleChannels() && !areOfValues();
   Value factor = isOfHead ? v : Value();
-  if (op.getOutputScale())
-    factor = factor ? Value(arith::MulFOp::create(loop.builder, factor, perOutput)) : perOutput;
+  if (op.getOutputScale()) {
+    Value unit = load(output, loop.builder.constant(int64_t(0)));
+    factor = arith::DivFOp::create(loop.builder, factor ? factor : loop.builder.constant(1.0f), unit);
+  }
   return factor ? Value(tile::ScaleOp::create(loop.builder, means.getType(), means, factor)) : means;
 }

@@ -52,7 +52,7 @@ private:
   const SequenceViews &sequences;
   const KeySource &source;
   mlir::Value q, k, v; ///< the tensors, then the numbers, where there is one of each
-  mlir::Value perOutput; ///< the tensor of what a number of O counts; then 1 / that
+  mlir::Value output; ///< the tensor of what a number of O counts
   mlir::Value batch, head; ///< of K and V
 };
 

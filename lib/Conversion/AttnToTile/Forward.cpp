@@ -274,7 +274,7 @@ void ForwardLoop::finish(tile::ForTilesOp tiles, WorkPartition work) {
     computed = joinWaves(builder, state, computed);
     work.leaveToFirst(builder, loop.keyPart);
   }
-  Value sum = softmax.total(builder, state), ofSink;
+  Value ofKeys = softmax.total(builder, state), sum = ofKeys, ofSink;
   // Slices do not know it: what combines them adds it.
   if (op.getSink()) {
     ofSink = work.loadOfHeads(builder, frame.argument("sink"));
@@ -283,7 +283,7 @@ void ForwardLoop::finish(tile::ForTilesOp tiles, WorkPartition work) {
   // Of all weights; LSE is theirs, too.
   Value means = tile::NormalizeOp::create(builder, computed, scores.kept(sum));
   Value rows = descales.ofOutput(means);
-  output->store(builder, work, rows, [&] { return softmax.logSumExp(builder, state, sum, ofSink); });
+  output->store(builder, work, rows, [&] { return softmax.logSumExp(builder, state, ofKeys, ofSink); });
   source->leave(tiles.getResults().take_back(aheadCount));
   tile::ReturnOp::create(builder);
 }
