@@ -259,11 +259,12 @@ LogicalResult WorkListOp::verify() {
 /// Blocks of rows and keys are whole accumulator blocks; rows of a wave that are heads have no block of rows in common.
 static LogicalResult verifyDescales(ForwardOp op) {
   constexpr int64_t unit = 32;
-  const bool ofEachKey = op.getDescaleKeys() == 1;
-  for (auto [name, size] : {std::pair("descale_rows", op.getDescaleRows()), std::pair("descale_keys", op.getDescaleKeys())})
-    if (size && (static_cast<int64_t>(*size) < 1 || *size % unit != 0) && !(ofEachKey && size == op.getDescaleKeys()))
-      return op.emitOpError() << "has " << name << "(" << static_cast<int64_t>(*size) << "), expected a multiple of " << unit
-                              << (size == op.getDescaleKeys() ? " or 1" : "");
+  auto isMultiple = [&](std::optional<uint64_t> size) { return !size || (static_cast<int64_t>(*size) >= 1 && *size % unit == 0); };
+  if (!isMultiple(op.getDescaleRows()))
+    return op.emitOpError() << "has descale_rows(" << static_cast<int64_t>(*op.getDescaleRows()) << "), expected a multiple of " << unit;
+  if (op.getDescaleKeys() != 1 && !isMultiple(op.getDescaleKeys()))
+    return op.emitOpError() << "has descale_keys(" << static_cast<int64_t>(*op.getDescaleKeys()) << "), expected a multiple of " << unit
+                            << " or 1";
   if (op.getDescaleValues() && *op.getDescaleValues() != 1)
     return op.emitOpError() << "has descale_values(" << static_cast<int64_t>(*op.getDescaleValues()) << "), expected 1";
   if (op.getDescaleValues() && op.getDescaleChannels())

@@ -67,8 +67,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     `element_type` is that of Q, K, V and O; where they differ, it lists them: `element_type(q = bf16, k = f16)`;
     a tensor that is not listed has Q's type. `convert-attn-to-tile` takes these mixes and refuses others:
     all tensors bf16, f16 or f32; Q bf16 or f16 with K and V floats of 8 bits, which are widened to Q's type; Q, K and V
-    floats of 8 bits, which may differ; Q and K i8 with V a float of 8 or 16 bits. Where Q has 8 bits, O is bf16 or f16
-    and must be listed. Beside all of these O may be a float of 8 bits: what is beyond its largest number becomes that.
+    floats of 8 bits, which may differ; Q and K i8 with V a float of 8 or 16 bits. Where Q has 8 bits, an O of bf16 or
+    f16 must be listed. Beside all of these O may be a float of 8 bits: what is beyond its largest number becomes that.
     With `output_scale` O is divided by the number in `output_scale` (f32, (1)) first.
 
     With `descale` Q, K and V are multiplied by numbers of their own, `q_descale`, `k_descale` and `v_descale` (f32,
