@@ -144,8 +144,9 @@ Status attention::validate(const BackwardProblem &problem) {
   forward.tuning = {};
   if (Status status = validate(forward); !status.ok())
     return status;
-  if (forward.dtype != HeadTypes(forward.dtype.q) || !isOperandType(forward.dtype.q) || forward.descale)
+  if (forward.dtype != HeadTypes(forward.dtype.q) || !isOperandType(forward.dtype.q) || forward.descale || forward.outputScale)
     return unsupported("dtype is " + optionName(forward.dtype) + (forward.descale ? " with descales" : "") +
+                       (forward.outputScale ? " with output-scale" : "") +
                        ", whose gradients no kernel computes; use bf16 or fp16");
   if (forward.update.appends)
     return unsupported("what is appended to a cache has no gradient; append in a call before");

@@ -199,7 +199,8 @@ std::vector<const KernelEntry *>
 KernelRegistry::alternatives(const KernelEntry &chosen, const ForwardProblem &problem,
                              std::string_view architecture) const {
   std::vector<const KernelEntry *> others;
-  if (!problem.isModified() && !problem.lists.inPages())
+  const bool hasFactors = problem.descaleBlocks.keys == 1 || problem.descaleBlocks.values != 0;
+  if (!problem.isModified() && !problem.lists.inPages() && !hasFactors)
     return others;
   for (const KernelEntry &entry : entries)
     if (&entry != &chosen && entry.role == chosen.role &&

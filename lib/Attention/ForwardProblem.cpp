@@ -43,6 +43,8 @@ static std::string describeBlocks(const DescaleBlocks &blocks, const std::string
     text += in + "rows" + std::to_string(blocks.rows);
   if (blocks.keys != 0)
     text += in + "keys" + std::to_string(blocks.keys);
+  if (blocks.values != 0)
+    text += in + "values" + std::to_string(blocks.values);
   return blocks.channels ? text + in + "channels" : text;
 }
 
@@ -53,6 +55,8 @@ std::string ForwardSemantics::kernelSuffix() const {
   text += "_" + optionName(dtype) + "_" + std::string(visibility.name());
   if (descale)
     text += "_descale" + describeBlocks(descaleBlocks, "_");
+  if (outputScale)
+    text += "_output_scale";
   if (sink)
     text += "_sink";
   for (const SequenceList &list : sequenceLists())
@@ -127,6 +131,35 @@ double ForwardProblem::effectiveScale() const {
   return scale.value_or(1.0 / std::sqrt(static_cast<double>(headDim)));
 }
 
+/// The strides of a dense tensor of `sequence` rows for each of `heads`.
+static TensorStrides denseStrides(Layout layout, int64_t sequence, int64_t heads, int64_t dim) {
+  int64_t batch = saturatingMultiply(saturatingMultiply(sequence, heads), dim);
+  if (layout == Layout::BSHD)
+    return {batch, saturatingMultiply(heads, dim), dim};
+  return {batch, dim, saturatingMultiply(sequence, dim)};
+}
+
+/// A number for each key of each head, of keys that follow one another or of pages.
+static TensorSpec numbersOfKeys(const ForwardProblem &problem, const std::string &name) {
+  const SequenceLists &lists = problem.lists;
+  if (lists.inPages()) {
+    auto given = problem.strides.find(name);
+    const TensorStrides at = given != problem.strides.end() ? given->second
+                                                            : denseStrides(Layout::BSHD, lists.pageSize, problem.kvHeads, 1);
+    return {name, TensorRole::Input, ElementType::F32, 1,
+            {{"page", name + "_stride_b", problem.numPages, at.batch},
+             {"sequence", name + "_stride_s", lists.pageSize, at.sequence},
+             {"head", name + "_stride_h", problem.kvHeads, at.head}}};
+  }
+  const int64_t rows = lists.packedKv ? problem.totalKv : problem.seqKv;
+  TensorSpec spec{name, TensorRole::Input, ElementType::F32, rows,
+                  {{"batch", name + "_stride_b", problem.batch, saturatingMultiply(problem.kvHeads, rows)},
+                   {"head", name + "_stride_h", problem.kvHeads, rows}}, true, /*strided=*/false};
+  if (lists.packedKv)
+    spec.dimensions.erase(spec.dimensions.begin());
+  return spec;
+}
+
 static void addDescales(const ForwardProblem &problem, std::vector<TensorSpec> &list) {
   const DescaleBlocks &blocks = problem.descaleBlocks;
   auto add = [&](const std::string &name, int64_t heads, int64_t count) {
@@ -139,8 +172,14 @@ static void addDescales(const ForwardProblem &problem, std::vector<TensorSpec> &
   };
   auto blocksOf = [](int64_t rows, int64_t size) { return size == 0 ? 0 : (rows + size - 1) / size; };
   add("q_descale", blocks.rows != 0 ? problem.heads : problem.kvHeads, blocksOf(problem.seqQ, blocks.rows));
-  add("k_descale", problem.kvHeads, blocksOf(problem.seqKv, blocks.keys));
-  add("v_descale", problem.kvHeads, blocks.channels ? problem.valueHeadDim() : 0);
+  if (blocks.keys == 1)
+    list.push_back(numbersOfKeys(problem, "k_descale"));
+  else
+    add("k_descale", problem.kvHeads, blocksOf(problem.seqKv, blocks.keys));
+  if (blocks.values != 0)
+    list.push_back(numbersOfKeys(problem, "v_descale"));
+  else
+    add("v_descale", problem.kvHeads, blocks.channels ? problem.valueHeadDim() : 0);
 }
 
 /// Words of scales of each row; where rows are packed there is no batch.
@@ -194,26 +233,30 @@ static Status checkDescales(const ForwardProblem &problem) {
   if (!blocks.any())
     return Status::success();
   if (!problem.descale)
-    return invalidInput("descale-rows, descale-keys and descale-channels say whose numbers descales are, and there are none; "
-                        "give such (descale)");
-  for (auto [name, size] : {std::pair("descale-rows", blocks.rows), std::pair("descale-keys", blocks.keys)})
-    if (size < 0 || size % unit != 0 || size > kMaxExtent)
-      return unsupported(std::string(name) + " is " + std::to_string(size) + ", which no kernel takes; use a multiple of " +
-                         std::to_string(unit) + ", or 0 for one number a KV head");
-  if (problem.update.appends && !problem.update.asStored && (blocks.keys != 0 || blocks.channels))
+    return invalidInput("descale-rows, descale-keys, descale-values and descale-channels say whose numbers descales are, and there "
+                        "are none; give such (descale)");
+  auto checkSize = [&](const std::string &name, int64_t size, bool mayBeOne) {
+    if ((size >= 0 && size % unit == 0 && size <= kMaxExtent) || (size == 1 && mayBeOne))
+      return Status::success();
+    return Status(unsupported(name + " is " + std::to_string(size) + ", which no kernel takes; use a multiple of " +
+                              std::to_string(unit) + (mayBeOne ? ", 1" : "") + ", or 0 for one number a KV head"));
+  };
+  if (Status status = checkSize("descale-rows", blocks.rows, /*mayBeOne=*/false); !status.ok())
+    return status;
+  if (Status status = checkSize("descale-keys", blocks.keys, /*mayBeOne=*/true); !status.ok())
+    return status;
+  if (blocks.values < 0 || blocks.values > 1)
+    return unsupported("descale-values is " + std::to_string(blocks.values) +
+                       ", which no kernel takes; use 1 for a number for each value, or 0 for one a KV head");
+  if (blocks.values != 0 && blocks.channels)
+    return invalidInput("v_descale has a number for each value (descale-values) or for each element of a head (descale-channels), "
+                        "and not both; leave one of them out");
+  if (problem.update.appends && !problem.update.asStored && (blocks.keys != 0 || blocks.values != 0 || blocks.channels))
     return unsupported("new keys are divided by one number a KV head; quantise them and append them as they are stored "
                        "(append-as-stored), or give k_descale and v_descale a number a KV head");
   if (problem.work.any() && blocks.rows != 0)
     return unsupported("a list of work has rows of several heads, and descale-rows is of one; leave one of them out");
   return Status::success();
-}
-
-/// The strides of a dense tensor of `sequence` rows for each of `heads`.
-static TensorStrides denseStrides(Layout layout, int64_t sequence, int64_t heads, int64_t dim) {
-  int64_t batch = saturatingMultiply(saturatingMultiply(sequence, heads), dim);
-  if (layout == Layout::BSHD)
-    return {batch, saturatingMultiply(heads, dim), dim};
-  return {batch, dim, saturatingMultiply(sequence, dim)};
 }
 
 /// A tensor of `sequence` rows of `perSequence` heads of `dim` elements.
@@ -308,6 +351,8 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
       tensor("o", TensorRole::Output, lists.packedQ, rowsQ, heads, valueHeadDim()), std::move(lse)};
   if (descale)
     addDescales(*this, list);
+  if (outputScale)
+    list.push_back({"output_scale", TensorRole::Input, ElementType::F32, 1, {}, true, /*strided=*/false});
   if (mxScales)
     addBlockScales(*this, list);
   if (sink)
@@ -424,6 +469,8 @@ std::string ForwardProblem::describe() const {
       text += " " + std::string(flag.name);
   if (descale)
     text += " descale" + describeBlocks(descaleBlocks, "-");
+  if (outputScale)
+    text += " output-scale";
   if (sink)
     text += " sink";
   if (dropout)
@@ -641,6 +688,7 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"dropout_offset", Value::integer(problem.dropping.offset)},
       {"full_blocks", Value::integer(problem.fullBlocks ? 1 : 0)},
       {"descale_keys", Value::integer(problem.descaleBlocks.keys)},
+      {"descale_values", Value::integer(problem.descaleBlocks.values)},
       {"dropout_words", Value::integer(problem.dropping.inMemory ? kDropoutWords : 0)},
   };
   if (problem.blocks.any()) {

@@ -16,12 +16,28 @@ ElementType HeadTypes::usualOutput() const {
   return isOperandType(v) ? v : ElementType::BF16;
 }
 
+bool HeadTypes::hasNarrowOutput() const { return isSmall(o); }
+
+HeadTypes HeadTypes::withWideOutput() const {
+  HeadTypes types = *this;
+  types.o = wideOutput();
+  return types;
+}
+
+HeadTypes HeadTypes::ofCombined(ElementType o) {
+  HeadTypes types(isSmall(o) ? ElementType::BF16 : o);
+  types.o = o;
+  return types;
+}
+
 ElementType HeadTypes::of(std::string_view tensor) const {
   if (tensor == "k")
     return k;
   if (tensor == "v")
     return v;
-  return tensor == "q" || tensor == "q_rotated" ? q : o;
+  if (tensor == "q" || tensor == "q_rotated")
+    return q;
+  return tensor == "o" ? o : wideOutput();
 }
 
 std::string attention::optionName(const HeadTypes &types) {
@@ -100,7 +116,7 @@ static Status validateIntegers(const HeadTypes &types) {
     return refuse("k", types.k, nearest);
   if (!isTaken)
     return refuse("v", types.v, nearest);
-  bool mayWrite = isSmall(types.v) ? isOperandType(types.o) : types.o == types.v;
+  bool mayWrite = types.hasNarrowOutput() || (isSmall(types.v) ? isOperandType(types.o) : types.o == types.v);
   return mayWrite ? Status::success() : refuse("o", types.o, nearest);
 }
 
@@ -113,7 +129,7 @@ static Status validateTiny(const HeadTypes &types) {
       return refuse(tensor, type, nearest);
   if (!isSmall(types.v))
     return refuse("v", types.v, nearest);
-  return isOperandType(types.o) ? Status::success() : refuse("o", types.o, nearest);
+  return isOperandType(types.o) || types.hasNarrowOutput() ? Status::success() : refuse("o", types.o, nearest);
 }
 
 Status attention::validate(const HeadTypes &types) {
@@ -130,6 +146,6 @@ Status attention::validate(const HeadTypes &types) {
       return refuse(tensor, type, HeadTypes(q));
   if (isSmall(types.k) != isSmall(types.v))
     return refuse("v", types.v, HeadTypes(q, isSmall(types.k) ? types.k : types.v));
-  bool mayWrite = isSmall(q) ? isOperandType(types.o) : types.o == q;
+  bool mayWrite = types.hasNarrowOutput() || (isSmall(q) ? isOperandType(types.o) : types.o == q);
   return mayWrite ? Status::success() : refuse("o", types.o, HeadTypes(q, types.k));
 }

@@ -52,7 +52,7 @@ public:
     checkGrid();
     checkScale();
     for (const manifest::TensorSpec &tensor : problem.tensors())
-      if (tensor.strided)
+      if (tensor.strided && tensor.rowElements > 1)
         checkStrides(tensor);
   }
 
@@ -84,16 +84,17 @@ private:
     value = taken.front();
   }
 
-  /// What combines slices writes O alone.
+  /// What combines slices writes O alone; O of 8 bits is written wherever it can be of more.
   void checkTypes() {
     auto name = [](const HeadTypes &types) { return optionName(types); };
-    if (entry.role != KernelRole::Combine)
-      return checkOption("dtype", problem.dtype, entry.dtypes, name);
-    problem.mxScales = false;
-    HeadTypes written = problem.dtype.o;
-    checkOption("dtype", written, entry.dtypes, name);
-    if (written != HeadTypes(problem.dtype.o))
-      problem.dtype = written;
+    const bool isCombine = entry.role == KernelRole::Combine;
+    if (isCombine)
+      problem.mxScales = false;
+    const HeadTypes found = (isCombine ? HeadTypes::ofCombined(problem.dtype.o) : problem.dtype).withWideOutput();
+    HeadTypes types = found;
+    checkOption("dtype", types, entry.dtypes, name);
+    if (types != found)
+      problem.dtype = types;
   }
 
   void checkModifications() {

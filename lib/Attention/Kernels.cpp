@@ -12,7 +12,7 @@ using namespace hocket::attention;
 /// keys, and has no mask and no modifications.
 static KernelVariant variantOfCombine(const ForwardProblem &problem) {
   KernelVariant variant;
-  variant.dtype = problem.dtype.o;
+  variant.dtype = HeadTypes::ofCombined(problem.dtype.o);
   variant.headDim = variant.headDimV = problem.valueHeadDim();
   for (const ForwardFlag &flag : forwardFlags())
     variant.*flag.value = problem.*flag.value;

@@ -126,7 +126,7 @@ manifest::NumberRange attention::numbersOf(const ForwardProblem &problem, const 
 
 /// What vectors of 16 bytes ask of pages and heads.
 static Status checkVectors(const ForwardProblem &problem) {
-  if (vectorElements(problem.dtype.v) != vectorElements(problem.dtype.o))
+  if (vectorElements(problem.dtype.v) != vectorElements(problem.dtype.wideOutput()))
     return unsupported("page-layout is vectorised and dtype " + optionName(problem.dtype) +
                        ", and no kernel reads vectors of values of 8 bits; use the layouts nhd or hnd");
   if (problem.dtype == ElementType::F32)

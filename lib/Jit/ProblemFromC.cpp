@@ -254,7 +254,9 @@ Result<ForwardProblem> capi::readProblem(const hocket_forward_problem &from) {
                                {"v", given.v_strides},
                                {"o", given.o_strides},
                                {"k_new", given.k_new_strides},
-                               {"v_new", given.v_new_strides}});
+                               {"v_new", given.v_new_strides},
+                               {"k_descale", given.k_descale_strides},
+                               {"v_descale", given.v_descale_strides}});
   return problem;
 }
 

@@ -53,8 +53,12 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
     text += " descale_rows(" + std::to_string(semantics.descaleBlocks.rows) + ")";
   if (semantics.descaleBlocks.keys != 0)
     text += " descale_keys(" + std::to_string(semantics.descaleBlocks.keys) + ")";
+  if (semantics.descaleBlocks.values != 0)
+    text += " descale_values(" + std::to_string(semantics.descaleBlocks.values) + ")";
   if (semantics.descaleBlocks.channels)
     text += " descale_channels";
+  if (semantics.outputScale)
+    text += " output_scale";
   if (semantics.sink)
     text += " sink";
   for (const attention::SequenceList &list : attention::sequenceLists())

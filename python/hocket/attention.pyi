@@ -34,6 +34,7 @@ def flash_attn_func(
     v_descale: Any = None,
     q_scale: Any = None,
     k_scale: Any = None,
+    output_scale: Any = None,
 ) -> _Tensor: ...
 @overload
 def flash_attn_func(
@@ -64,6 +65,7 @@ def flash_attn_func(
     v_descale: Any = None,
     q_scale: Any = None,
     k_scale: Any = None,
+    output_scale: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
 def flash_attn_backward(
     dout: Any,
@@ -128,6 +130,7 @@ def flash_attn_varlen_func(
     v_descale: Any = None,
     q_scale: Any = None,
     k_scale: Any = None,
+    output_scale: Any = None,
 ) -> _Tensor: ...
 @overload
 def flash_attn_varlen_func(
@@ -166,6 +169,7 @@ def flash_attn_varlen_func(
     v_descale: Any = None,
     q_scale: Any = None,
     k_scale: Any = None,
+    output_scale: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
 def flash_attn_with_kvcache(
     q: _Tensor,
@@ -201,6 +205,7 @@ def flash_attn_with_kvcache(
     k_descale: Any = None,
     v_descale: Any = None,
     kv_cache_dtype: Optional[str] = None,
+    output_scale: Any = None,
 ) -> Union[_Tensor, Tuple[_Tensor, Any]]: ...
 @overload
 def scaled_dot_product_attention(

@@ -8,6 +8,7 @@ def quantize(
     *,
     layout: str = "bshd",
     kv_heads: Optional[int] = None,
+    hadamard: Optional[int] = None,
     x_dtype: Optional[str] = None,
     arch: str = "gfx950",
     stream: Any = None,

@@ -11,6 +11,8 @@ def sageattn(
     *,
     qk_quant_gran: str = "per_warp",
     smooth_k: bool = True,
+    smooth_q: bool = False,
+    hadamard: Optional[int] = None,
     dtype: Optional[str] = None,
     arch: str = "gfx950",
     stream: Any = None,

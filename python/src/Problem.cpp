@@ -51,6 +51,7 @@ ForwardProblem python::problemOf(const py::dict &what) {
   problem.descale = what["descale"].cast<bool>();
   problem.mxScales = what.contains("mx_scales") && what["mx_scales"].cast<bool>();
   problem.descaleBlocks.channels = what.contains("descale_channels") && what["descale_channels"].cast<bool>();
+  problem.outputScale = what.contains("output_scale") && what["output_scale"].cast<bool>();
   problem.layout = valueOf(attention::parseLayout(what["layout"].cast<std::string>()));
   auto read = [&](const char *name, int64_t &member) {
     if (what.contains(name))

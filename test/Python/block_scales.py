@@ -1,4 +1,4 @@
-"""mxfp8 from numpy against float64 of the quantised numbers: dense and packed rows, scales of hocket.quantize; and what is refused."""
+"""mxfp8 and mxfp4 from numpy against float64 of the quantised numbers: dense and packed rows, scales of hocket.quantize; and what is refused."""
 import os
 
 import numpy
@@ -63,14 +63,43 @@ out = hocket.flash_attn_func(q, k, k, dtype="f8e4m3", q_scale=q_scale, k_scale=k
 close(out[0], reference(scaled(q[0], q_scale[0]), scaled(k[0], k_scale[0]), e4m3(k[0])))
 
 
-def refused(message, **scales):
+E2M1 = numpy.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+
+
+def of_fours(values, scales):
+    codes = numpy.stack([values & 15, values >> 4], -1).reshape(*values.shape[:-1], -1)
+    numbers = numpy.where(codes >> 3, -1.0, 1.0) * E2M1[codes & 7]
+    return numbers * numpy.repeat(2.0 ** (scales.astype(float) - 127), 32, axis=-1)
+
+
+# fp4, of which a byte has two; heads of V have half the elements.
+q4, q4_scale = (hocket.quantize(bf16(random.standard_normal((2, 40, 4, 128))), "f4e2m1", per="mx", x_dtype="bf16"))
+k4, k4_scale = (hocket.quantize(bf16(random.standard_normal((2, 70, 2, 128))), "f4e2m1", per="mx", x_dtype="bf16"))
+assert q4.shape == (2, 40, 4, 64)
+v8 = hocket.quantize(bf16(random.standard_normal((2, 70, 2, 64))), "f8e4m3", x_dtype="bf16")[0]
+out = hocket.flash_attn_func(q4, k4, v8, dtype="f4e2m1_v_f8e4m3", q_scale=q4_scale, k_scale=k4_scale)
+assert out.shape == (2, 40, 4, 64)
+for b in range(2):
+    close(out[b], reference(of_fours(q4[b], q4_scale[b]), of_fours(k4[b], k4_scale[b]), e4m3(v8[b])))
+rows = [x.reshape(-1, *x.shape[2:]) for x in (q4, k4, v8, q4_scale, k4_scale)]
+packed = hocket.flash_attn_varlen_func(*rows[:3], *starts, 40, 70, dtype="f4e2m1_v_f8e4m3", q_scale=rows[3], k_scale=rows[4])
+assert (packed.reshape(out.shape) == out).all()
+
+
+def refused(message, q=q, k=k, v=k, dtype="f8e4m3", **scales):
     try:
-        hocket.flash_attn_func(q, k, k, dtype="f8e4m3", **scales)
-    except hocket.InvalidInput as error:
+        hocket.flash_attn_func(q, k, v, dtype=dtype, **scales)
+    except hocket.Error as error:
         assert message in str(error), error
         return
     raise AssertionError(message)
 
+
+of_four = dict(q=q4, k=k4, v=v8, dtype="f4e2m1_v_f8e4m3")
+refused("argument 'v' has elements of bf16 beside f4e2m1, wanted one of f8e4m3", **of_four | dict(dtype="f4e2m1_v_bf16", v=bf16(v8)))
+refused("argument 'q_scale' has the shape (2, 40, 4, 2), wanted (2, 40, 4, 4): one for each 32 elements of 'q'", **of_four,
+        q_scale=q4_scale[..., :2], k_scale=k4_scale)
+refused("argument 'k' has heads of 64 elements, 'q' of 128", **of_four | dict(k=k4[..., :32].copy()))
 
 refused("argument 'k_scale' is missing, which 'q_scale' goes with", q_scale=q_scale)
 refused("argument 'q_scale' has the shape (1, 40, 1, 1), wanted (1, 40, 1, 2): one for each 32 elements of 'q'",

@@ -103,8 +103,10 @@ class Vllm(unittest.TestCase):
         module, _, name = path.rpartition(".")
         self.backend = getattr(stand_ins.sys.modules[module], name)
 
-    def serve(self, padding=0, reference=None, scales=None, tolerance=8e-3, **options):
+    def serve(self, padding=0, reference=None, scales=None, tolerance=8e-3, unit=None, **options):
+        """With `unit` outputs are e4m3, and count so much."""
         requests = Requests(20, PAGE, 4)
+        given = {} if unit is None else {"output_scale": torch.tensor(unit)}
         name = options.get("kv_cache_dtype", "auto")
         layer = None
         if name.startswith("fp8"):
@@ -122,10 +124,11 @@ class Vllm(unittest.TestCase):
                 int(lengths.max()), requests.tables[list(scheduled)], slots)
             metadata = builder.build(0, common)
             padded = [torch.cat([t, t.new_full((padding, *t.shape[1:]), 7)]) for t in (q, k, v)]
-            out = torch.full((len(q) + padding, H * D), 5.0, dtype=torch.bfloat16)
-            self.assertIs(impl.forward(layer, *padded, cache, metadata, out), out)
+            out = torch.full((len(q) + padding, H * D), 5, dtype=torch.bfloat16 if unit is None else torch.uint8)
+            self.assertIs(impl.forward(layer, *padded, cache, metadata, out, **given), out)
             wanted = requests.attention(scheduled, q, **reference or {})
-            self.assertLess(error(out[: len(q)].view(-1, H, D), wanted), tolerance, scheduled)
+            made = out if unit is None else torch.tensor(small_floats.numbers("e4m3"))[out.long()] * unit
+            self.assertLess(error(made[: len(q)].view(-1, H, D), wanted), tolerance, scheduled)
             self.assertTrue(bool((out[len(q):] == 5).all()))
             written = cache.view(2, -1, HK, D)[:, slots]
             kept = [k, v] if layer is None else [store.bits(t) for store, t in zip(requests.store, (k, v))]
@@ -141,6 +144,10 @@ class Vllm(unittest.TestCase):
         for name, scales in (("fp8", (torch.tensor(0.02), torch.tensor([0.5]))), ("fp8_e4m3", (1.0, 0.25)),
                              ("fp8_e5m2", (torch.tensor([0.5, 0.003]), torch.tensor([1.0])))):
             self.serve(padding=2, kv_cache_dtype=name, scales=scales)
+
+    def test_outputs_of_8_bits(self):
+        self.serve(padding=2, unit=0.01, tolerance=4e-2)
+        self.serve(unit=0.02, tolerance=4e-2, kv_cache_dtype="fp8", scales=(torch.tensor(0.02), torch.tensor([0.5])))
 
     def test_windows_caps_and_sinks(self):
         sinks = torch.linspace(-1, 1, H)
@@ -172,8 +179,8 @@ class Vllm(unittest.TestCase):
             make(H, D, SCALE, attn_type="encoder_only")
         out = torch.ones(3, H, D)
         self.assertEqual(float(make(H, D, SCALE).forward(None, out, out, out, None, None, out).sum()), 0)
-        with self.assertRaisesRegex(Unsupported, "argument 'output_scale' is given"):
-            make(H, D, SCALE).forward(None, out, out, out, None, None, out, output_scale=out)
+        with self.assertRaisesRegex(Unsupported, "argument 'output_block_scale' is given"):
+            make(H, D, SCALE).forward(None, out, out, out, None, None, out, output_block_scale=out)
 
 
 class Sglang(unittest.TestCase):

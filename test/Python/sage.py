@@ -37,12 +37,13 @@ def cosine(a, b):
     return (a * b).sum() / numpy.sqrt((a * a).sum() * (b * b).sum())
 
 
-def attend(shape, seq_kv, kv_heads, layout, dtype, causal=False, key_mean=0.0, **options):
+def attend(shape, seq_kv, kv_heads, layout, dtype, causal=False, key_mean=0.0, query_mean=0.0, **options):
     """The cosine of O with what is right, and how far LSE is off at most."""
     batch, heads, seq, dim = shape
     tensors = [random.standard_normal(shape), random.standard_normal((batch, kv_heads, seq_kv, dim)),
                random.standard_normal((batch, kv_heads, seq_kv, dim)) * numpy.exp2(random.integers(-4, 4, dim))]
     tensors[1] += key_mean * random.standard_normal(dim)
+    tensors[0] += query_mean * random.standard_normal((1, heads, seq // 128 + 1, dim)).repeat(128, 2)[:, :, :seq]
     stored = [bf16(x) if dtype == "bf16" else x.astype("float16") for x in tensors]
     given = stored if layout == "HND" else [numpy.ascontiguousarray(x.swapaxes(1, 2)) for x in stored]
     out, lse = hocket.sageattn(*given, layout, causal, return_lse=True, dtype="bf16" if dtype == "bf16" else None, **options)
@@ -63,6 +64,13 @@ check("per block, a scale", 0.9985, 0.03, attend((1, 2, 300, 128), 280, 1, "HND"
 check("keys with a mean", 0.9985, 0.03, attend((1, 2, 130, 64), 260, 1, "NHD", "f16", key_mean=10))
 rough = attend((1, 2, 130, 64), 260, 1, "NHD", "f16", key_mean=10, smooth_k=False)
 assert rough[0] < 0.998, f"HOCKET_TEST_SEED={SEED}: without smoothing the cosine is {rough[0]:.5f}"
+check("queries rotated", 0.9985, 0.03, attend((1, 2, 130, 64), 260, 1, "HND", "f16", hadamard=32))
+# Blocks of queries that have much in common, and a last one that is not whole.
+for layout, causal, dtype in (("NHD", False, "f16"), ("HND", True, "bf16")):
+    found = attend((1, 4, 300, 64), 330, 2, layout, dtype, causal, query_mean=6, smooth_q=True, hadamard=64)
+    check("queries with means", 0.9985, 0.05, found)
+    alone = attend((1, 4, 300, 64), 330, 2, layout, dtype, causal, query_mean=6)
+    assert alone[0] < found[0], f"HOCKET_TEST_SEED={SEED}: queries with means: {alone[0]:.5f} as they are, {found[0]:.5f} without"
 
 x, y = (random.standard_normal((1, 2, 8, 64)).astype(dtype) for dtype in ("float16", "float32"))
 for wanted, arguments, options in (
@@ -71,6 +79,7 @@ for wanted, arguments, options in (
     ("argument 'q' has elements of f32, wanted bf16 or f16", (y, y, y), {}),
     ("argument 'q' has elements of u16, wanted bf16 or f16; for the bits of bf16 say dtype='bf16'", (bf16(x),) * 3, {}),
     ("argument 'k' has elements of f32, 'q' of f16", (x, y, x), {}),
+    ("argument 'hadamard' is 48, wanted a power of two that divides the 64 elements of a head", (x, x, x), dict(hadamard=48)),
     ("argument 'v' has 3 dimensions, wanted 4: HND", (x, x, x[0]), {}),
 ):
     try:

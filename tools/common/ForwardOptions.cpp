@@ -79,6 +79,8 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
     return status;
   if (Status status = read(OPT_descale_rows, problem.descaleBlocks.rows, 0); !status.ok())
     return status;
+  if (Status status = read(OPT_descale_values, problem.descaleBlocks.values, 0); !status.ok())
+    return status;
   if (Status status = read(OPT_descale_keys, problem.descaleBlocks.keys, 0); !status.ok())
     return status;
   if (Status status = readSequences(options, sequenceOptions, problem); !status.ok())
@@ -221,7 +223,7 @@ static Status readBias(const Options &options, ForwardProblem &problem) {
   problem.capturedExtents["bias"] = {(*extents)[0], (*extents)[1],
                                      extents->size() == 3 ? (*extents)[2] : problem.seqQ,
                                      problem.seqKv};
-  return addShipped(problem, problem.dtype.o == ElementType::BF16 ? "bias_bf16" : "bias_fp16");
+  return addShipped(problem, problem.dtype.wideOutput() == ElementType::BF16 ? "bias_bf16" : "bias_fp16");
 }
 
 /// --mod and --number.
@@ -389,6 +391,7 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
   problem.dtype = *dtype;
   problem.descale = options.has(OPT_descale);
   problem.descaleBlocks.channels = options.has(OPT_descale_channels);
+  problem.outputScale = options.has(OPT_output_scale);
   Result<Layout> layout = parseLayout(options.string(OPT_layout, "bshd"));
   if (!layout.ok())
     return layout.error();

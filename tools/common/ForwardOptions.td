@@ -21,11 +21,13 @@ defm dtype : Value<"dtype", "T", "Element types: bf16, fp16, f8e4m3, f8e5m2 (O i
 defm dtype_q : Value<"dtype-q", "T", "Element type of Q (default: as --dtype)">;
 defm dtype_k : Value<"dtype-k", "T", "Element type of K (default: as --dtype)">;
 defm dtype_v : Value<"dtype-v", "T", "Element type of V (default: as --dtype)">;
-defm dtype_o : Value<"dtype-o", "T", "Element type of O: bf16 or fp16 (default: Q's, or bf16)">;
+defm dtype_o : Value<"dtype-o", "T", "Element type of O: bf16, fp16, or f8e4m3 and other floats of 8 bits (default: Q's, or bf16)">;
 def descale : Switch<"descale", "Multiply Q, K and V by numbers of their own, for each sequence and KV head">;
 defm descale_rows : Value<"descale-rows", "N", "--descale has a number for each N rows of a head of Q, a multiple of 32 (default: 0, one a KV head)">;
-defm descale_keys : Value<"descale-keys", "N", "--descale has a number for each N keys, a multiple of 32 (default: 0, one a KV head)">;
+defm descale_keys : Value<"descale-keys", "N", "--descale has a number for each N keys, a multiple of 32 or 1 (default: 0, one a KV head)">;
+defm descale_values : Value<"descale-values", "0|1", "--descale has a number for each value, as --descale-keys 1 for each key (default: 0, one a KV head)">;
 def descale_channels : Switch<"descale-channels", "--descale has a number for each element of a head of V">;
+def output_scale : Switch<"output-scale", "Divide O by a number before it is rounded to --dtype-o">;
 defm mask : Value<"mask", "NAME", "Which keys a query sees: none (all of them, the default), causal, causal-top-left, or another that a kernel takes">;
 def causal : Switch<"causal", "The same as --mask causal: query i sees key j when j <= i + seq-kv - seq-q">;
 defm window : Value<"window", "L,R", "A sliding window: keys from L before to R behind the diagonal; -1 is no limit">;

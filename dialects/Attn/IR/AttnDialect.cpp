@@ -185,19 +185,17 @@ void AttnDialect::initialize() {
       >();
 }
 
-/// Beside bf16 and f16, all tensors of the forward may be f32, Q, K and V floats of 8 bits, and Q and K such integers or fp4.
+/// Beside bf16 and f16, all tensors of the forward may be f32 or floats of 8 bits, and Q and K such integers or fp4.
 static bool isForwardType(ElementType type, StringRef tensor) {
   if (type == ElementType::I8 || type == ElementType::F4E2M1)
     return tensor == "q" || tensor == "k";
-  return type == ElementType::F32 || (tensor != "o" && infoOf(type).isFloat() && infoOf(type).bits == 8);
+  return type == ElementType::F32 || (infoOf(type).isFloat() && infoOf(type).bits == 8);
 }
 
 static StringRef typesOfTensor(StringRef tensor) {
   if (tensor.empty())
     return "bf16 or f16";
-  if (tensor == "o")
-    return "bf16, f16 or f32";
-  return tensor == "v" ? "bf16, f16, f32 or a float of 8 bits" : "bf16, f16, f32, i8, f4E2M1FN or a float of 8 bits";
+  return tensor == "v" || tensor == "o" ? "bf16, f16, f32 or a float of 8 bits" : "bf16, f16, f32, i8, f4E2M1FN or a float of 8 bits";
 }
 
 /// The element type of all tensors, or of `tensor` of a forward.
@@ -261,10 +259,17 @@ LogicalResult WorkListOp::verify() {
 /// Blocks of rows and keys are whole accumulator blocks; rows of a wave that are heads have no block of rows in common.
 static LogicalResult verifyDescales(ForwardOp op) {
   constexpr int64_t unit = 32;
-  for (auto [name, size] : {std::pair("descale_rows", op.getDescaleRows()), std::pair("descale_keys", op.getDescaleKeys())})
-    if (size && (static_cast<int64_t>(*size) < 1 || *size % unit != 0))
-      return op.emitOpError() << "has " << name << "(" << static_cast<int64_t>(*size) << "), expected a multiple of " << unit;
-  if ((op.getDescaleRows() || op.getDescaleKeys() || op.getDescaleChannels()) && !op.getDescale())
+  auto isMultiple = [&](std::optional<uint64_t> size) { return !size || (static_cast<int64_t>(*size) >= 1 && *size % unit == 0); };
+  if (!isMultiple(op.getDescaleRows()))
+    return op.emitOpError() << "has descale_rows(" << static_cast<int64_t>(*op.getDescaleRows()) << "), expected a multiple of " << unit;
+  if (op.getDescaleKeys() != 1 && !isMultiple(op.getDescaleKeys()))
+    return op.emitOpError() << "has descale_keys(" << static_cast<int64_t>(*op.getDescaleKeys()) << "), expected a multiple of " << unit
+                            << " or 1";
+  if (op.getDescaleValues() && *op.getDescaleValues() != 1)
+    return op.emitOpError() << "has descale_values(" << static_cast<int64_t>(*op.getDescaleValues()) << "), expected 1";
+  if (op.getDescaleValues() && op.getDescaleChannels())
+    return op.emitOpError("has descale_values and descale_channels, and one v_descale; leave one of them out");
+  if ((op.getDescaleRows() || op.getDescaleKeys() || op.getDescaleValues() || op.getDescaleChannels()) && !op.getDescale())
     return op.emitOpError("says whose numbers descales are, but has none; write descale, too");
   if (op.getDescaleRows() && (op.getGroupRows() || op.getWorkList()))
     return op.emitOpError() << "has descale_rows, of rows of one head, and " << (op.getGroupRows() ? "group_rows" : "work_list")

@@ -67,14 +67,17 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     `element_type` is that of Q, K, V and O; where they differ, it lists them: `element_type(q = bf16, k = f16)`;
     a tensor that is not listed has Q's type. `convert-attn-to-tile` takes these mixes and refuses others:
     all tensors bf16, f16 or f32; Q bf16 or f16 with K and V floats of 8 bits, which are widened to Q's type; Q, K and V
-    floats of 8 bits, which may differ; Q and K i8 with V a float of 8 or 16 bits. Where Q has 8 bits, O is bf16 or f16
-    and must be listed.
+    floats of 8 bits, which may differ; Q and K i8 with V a float of 8 or 16 bits. Where Q has 8 bits, an O of bf16 or
+    f16 must be listed. Beside all of these O may be a float of 8 bits: what is beyond its largest number becomes that.
+    With `output_scale` O is divided by the number in `output_scale` (f32, (1)) first.
 
     With `descale` Q, K and V are multiplied by numbers of their own, `q_descale`, `k_descale` and `v_descale` (f32,
     (batch, kv_heads)): what a number of 8 bits counts. With `descale_rows(n)` `q_descale` has a number for each n rows of a
     head, (batch, heads, ceil(seq_q / n)), with `descale_keys(n)` `k_descale` for each n keys, (batch, kv_heads,
     ceil(seq_kv / n)): n is a multiple of 32. With `descale_channels` `v_descale` has one for each element of a head,
-    (batch, kv_heads, head_dim_v). Rows and keys are those of a sequence.
+    (batch, kv_heads, head_dim_v). Rows and keys are those of a sequence. With `descale_keys(1)` each key has a number, and
+    with `descale_values(1)` each value, in `v_descale`: (batch, kv_heads, seq_kv), of packed keys (kv_heads, total_kv), and
+    in pages (num_pages, p, kv_heads) with any strides.
 
     With `mx` each 32 elements of a row of Q and K are multiplied by a power of two (E8M0). `q_scale` (i32, (batch, heads,
     seq_q, ceil(head_dim / 128))) and `k_scale` ((batch, kv_heads, seq_kv, ...)) have four of them in a word, the first in the
@@ -165,7 +168,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       OptionalAttr<I64Attr>:$workgroups,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$descale, OptionalAttr<I64Attr>:$descale_rows, OptionalAttr<I64Attr>:$descale_keys,
-      UnitAttr:$descale_channels, UnitAttr:$mx, UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
+      UnitAttr:$descale_channels, OptionalAttr<I64Attr>:$descale_values, UnitAttr:$output_scale, UnitAttr:$mx, UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
       UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists,
       UnitAttr:$far_pages, UnitAttr:$vector_pages, UnitAttr:$dropout, UnitAttr:$group_rows, UnitAttr:$split_waves,
       UnitAttr:$work_list,
@@ -178,7 +181,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)` | `workgroups` `(` $workgroups `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `descale` $descale
       | `descale_rows` `(` $descale_rows `)` | `descale_keys` `(` $descale_keys `)` | `descale_channels` $descale_channels
-      | `mx` $mx
+      | `descale_values` `(` $descale_values `)` | `output_scale` $output_scale | `mx` $mx
       | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists

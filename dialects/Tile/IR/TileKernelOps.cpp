@@ -380,9 +380,9 @@ LogicalResult CombineOp::verify() {
   if (failed(requireRank4(*this, partial)) || failed(requireRank4(*this, o)))
     return failure();
   const Type written = o.getElementType();
-  if (!partial.getElementType().isF32() || !(written.isBF16() || written.isF16() || written.isF32()))
+  if (!partial.getElementType().isF32() || !isa<FloatType>(written))
     return emitOpError() << "folds " << partial << " into " << o
-                         << ", expected partial results in f32 and an output of bf16, f16 or f32";
+                         << ", expected partial results in f32 and an output of floats";
   if (partial.getShape()[3] != getColumns())
     return emitOpError() << "folds rows of " << partial.getShape()[3] << " elements into rows of "
                          << getColumns() << ", expected the same number";

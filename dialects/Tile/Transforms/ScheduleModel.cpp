@@ -110,7 +110,7 @@ void ScheduleModel::insert(size_t at, Placement place, llvm::StringMap<StepOp> &
 }
 
 /// Steps that use no other's values, beside those that only load, and no ring need no place: they end the cluster in
-/// front of that of the step which uses them; where that is the iteration's first, they stand in front of the step.
+/// front of that of the first step which uses them; where that is the iteration's first, they stand in front of the step.
 void ScheduleModel::placeStarts(ForTilesOp loop, llvm::StringMap<StepOp> &steps) {
   SmallVector<ValueDependence> dependences = valueDependences(loop);
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
@@ -120,9 +120,12 @@ void ScheduleModel::placeStarts(ForTilesOp loop, llvm::StringMap<StepOp> &steps)
     });
     if (!steps.contains(step.getSymName()) || !needsNone || !role.brings.empty() || !role.reads.empty() || role.loads)
       continue;
-    auto user = llvm::find_if(placements, [&](const Placement &place) {
-      return llvm::any_of(dependences, [&](const ValueDependence &d) { return d.from == step && d.to == place.step; });
-    });
+    auto user = placements.end();
+    for (auto place = placements.begin(); place != placements.end(); ++place) {
+      bool uses = llvm::any_of(dependences, [&](const ValueDependence &d) { return d.from == step && d.to == place->step; });
+      if (uses && (user == placements.end() || position(*place, 0) < position(*user, 0)))
+        user = place;
+    }
     if (user == placements.end())
       continue;
     Placement place = *user;

@@ -92,12 +92,15 @@ struct CacheUpdate {
   bool operator==(const CacheUpdate &) const = default;
 };
 
-/// Whose numbers descales are, where that is not a KV head: 0 and false are that. `rows` and `keys` are multiples of 32.
+/// Whose numbers descales are, where that is not a KV head: 0 and false are that. `rows` and `keys` are multiples of 32, or
+/// `keys` is 1. A number for each key, or value, lies as rows of K and V do: f32 [batch, kvHeads, seqKv], packed [kvHeads,
+/// totalKv], or in pages [numPages, page size, kvHeads] with any strides.
 struct DescaleBlocks {
   int64_t rows = 0;      ///< "q_descale" is f32 [batch, heads, ceil(seqQ / rows)]
   int64_t keys = 0;      ///< "k_descale" is f32 [batch, kvHeads, ceil(seqKv / keys)]
   bool channels = false; ///< "v_descale" is f32 [batch, kvHeads, valueHeadDim()]
-  bool any() const { return rows != 0 || keys != 0 || channels; }
+  int64_t values = 0;    ///< 1: "v_descale" has a number for each value
+  bool any() const { return rows != 0 || keys != 0 || channels || values != 0; }
   bool operator==(const DescaleBlocks &) const = default;
 };
 
@@ -114,6 +117,8 @@ struct ForwardSemantics {
   /// What a number of Q, K and V counts is said by "q_descale", "k_descale" and "v_descale" (f32 [batch, kvHeads]).
   bool descale = false;
   DescaleBlocks descaleBlocks;
+  /// O is divided by the number "output_scale" (f32 [1]) before it is rounded: what a number of O of 8 bits counts.
+  bool outputScale = false;
   /// Each 32 elements of a row of Q and K count a power of two: "q_scale" (i32 [batch, heads, seqQ, ceil(headDim / 128)], words
   /// of four bytes of E8M0, the first the lowest) and "k_scale" [batch, kvHeads, seqKv, ...]; packed [heads, totalQ, ...] and
   /// [kvHeads, totalKv, ...].

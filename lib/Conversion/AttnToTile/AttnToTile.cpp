@@ -78,7 +78,7 @@ static LogicalResult verifyTypes(attn::ForwardOp op, const ArchInfo &arch) {
   Type q = op.getTensorType("q"), k = op.getTensorType("k");
   if (failed(q.isInteger() || k.isInteger() ? verifyIntegers(op) : verifyFloats(op)))
     return failure();
-  if (!isSmall(q) && op.getTensorType("o") != q)
+  if (Type o = op.getTensorType("o"); !isSmall(q) && o != q && !isSmall(o))
     return refuseTypes(op, "q", "o") << ", which no kernel writes; give both one type";
   if (isSmall(k) && !arch.hasTransposedRead(bitsOf(op.getTensorType("v"))))
     return op.emitOpError() << "'" << op.getSymName() << "' has keys of 8 bits, whose values are read transposed, which "

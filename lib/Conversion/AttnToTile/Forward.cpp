@@ -38,8 +38,8 @@ public:
         frame(op.getContext()), sequences(op), scores(op, loop, sequences.hasOwnLengths()),
         source(KeySource::create(op, loop, sequences)), visit(KeyVisit::create(op, schedule, loop, scores, *source)),
         output(Output::create(op)), softmax({loop.beside(loop.waveKeys(), kWaveRows, loop.element.weights(), loop.element.v, FragLayout::RhsAcc),
-                 static_cast<bool>(op.getLse()), loop.element.areIntegers(), scores.areScaled()}),
-        descales(op, loop), blockScales(op, loop, sequences) {}
+                 op.getLse() && !op.getDescaleValues(), loop.element.areIntegers(), scores.areScaled()}),
+        descales(op, loop, sequences, *source), blockScales(op, loop, sequences) {}
 
   FailureOr<tile::KernelOp> build();
 
@@ -149,6 +149,7 @@ WorkPartition ForwardLoop::place() {
   source->find(frame, work.batch);
   q = sequences.ofQueries(builder, q);
   source->enter();
+  descales.enter();
   blockScales.enter();
   output->enter(builder, sequences);
   return work;
@@ -177,6 +178,8 @@ Value ForwardLoop::prepare(WorkPartition &work) {
     return withoutPadding(builder, loadQuery(work), source->headDim);
   });
   scores.moveTailTo(softmax);
+  if (descales.areOfValues())
+    softmax.scaleWeights(builder);
   if (ForwardScores::beginsProducts(op))
     scores.beginProducts(softmax.perScale(builder));
   return visit->count(work, q);
@@ -213,15 +216,13 @@ SmallVector<Value> ForwardLoop::iterate(Value t, Value sum, ValueRange state, Va
   Value raw = step("qk", [&] {
     return tile::MmaOp::create(builder, start.getType(), keyTile, query, start, blockScales.ofProduct(words));
   });
-  SmallVector<Value> factors;
-  if (descales.areOfKeys())
-    factors = llvm::to_vector_of<Value>(builder.step("scale", [&] { return descales.ofTile(scores.firstKey(tiles, t)); }));
-  Value masked = step("mask", [&] { return scores.modify(tiles, softmax.scoresOf(builder, raw, factors), t); });
+  Descales::Factors factors = descales.loadStep([&] { return scores.firstKey(tiles, t); });
+  Value masked = step("mask", [&] { return scores.modify(tiles, softmax.scoresOf(builder, raw, factors.scores), t); });
   auto dropSome = [&](Value weights, int64_t firstKey) { return scores.drop(tiles, weights, t, firstKey); };
-  Softmax::Drop drop = scores.drops() ? Softmax::Drop(dropSome) : Softmax::Drop();
-  Softmax::Settled settled = softmax.settleStep(builder, masked, state, drop);
-  Softmax::Weights weights = softmax.weightSteps(builder, settled, drop);
-  const bool sumsRows = softmax.sumsWithProduct(drop);
+  Softmax::Changes changes = {scores.drops() ? Softmax::Drop(dropSome) : Softmax::Drop(), factors.weights};
+  Softmax::Settled settled = softmax.settleStep(builder, masked, state, changes);
+  Softmax::Weights weights = softmax.weightSteps(builder, settled, changes);
+  const bool sumsRows = softmax.sumsWithProduct(changes);
   ValueRange rescaled = builder.step("rescale", [&]() -> SmallVector<Value> {
     SmallVector<Value> sums = {sum};
     if (sumsRows)
@@ -273,7 +274,7 @@ void ForwardLoop::finish(tile::ForTilesOp tiles, WorkPartition work) {
     computed = joinWaves(builder, state, computed);
     work.leaveToFirst(builder, loop.keyPart);
   }
-  Value sum = softmax.total(builder, state), ofSink;
+  Value ofKeys = softmax.total(builder, state), sum = ofKeys, ofSink;
   // Slices do not know it: what combines them adds it.
   if (op.getSink()) {
     ofSink = work.loadOfHeads(builder, frame.argument("sink"));
@@ -282,7 +283,7 @@ void ForwardLoop::finish(tile::ForTilesOp tiles, WorkPartition work) {
   // Of all weights; LSE is theirs, too.
   Value means = tile::NormalizeOp::create(builder, computed, scores.kept(sum));
   Value rows = descales.ofOutput(means);
-  output->store(builder, work, rows, [&] { return softmax.logSumExp(builder, state, sum, ofSink); });
+  output->store(builder, work, rows, [&] { return softmax.logSumExp(builder, state, ofKeys, ofSink); });
   source->leave(tiles.getResults().take_back(aheadCount));
   tile::ReturnOp::create(builder);
 }

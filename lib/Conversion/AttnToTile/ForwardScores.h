@@ -24,7 +24,7 @@ public:
   void moveTailTo(Softmax &softmax);
   /// Whether there is more than `mask`, so that positions count.
   bool areModified() {
-    return op.getDropout() || op.getKeyBlock() || op.getDescaleKeys() || op.getMx() || !mods.empty() || masks.any();
+    return op.getDropout() || op.getKeyBlock() || op.getDescaleKeys() || op.getDescaleValues() || op.getMx() || !mods.empty() || masks.any();
   }
   /// Whether later rows see more keys, as far as is known, so that their workgroups have more to do.
   bool laterRowsSeeMore() const { return masks.range.laterRowsSeeMore() || masks.any(); }

@@ -25,6 +25,8 @@ public:
   /// Where sequence `batch`, which `sequences` has entered, has its keys; and from here on keys are its own.
   virtual void find(const KernelFrame &frame, mlir::Value batch) {}
   virtual void enter();
+  /// The numbers of the sequence's pages; null where keys are not in pages.
+  virtual mlir::Value pageTable() const { return {}; }
   /// How many there are.
   virtual mlir::Value count() const;
   /// Leaves of them those of `slice`; returns how many.

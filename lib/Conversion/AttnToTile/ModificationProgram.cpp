@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <limits>
@@ -87,7 +88,8 @@ void ModificationProgram::findSpans() {
   for (Operation &inner : body->without_terminator()) {
     Span span = Span::Uniform;
     for (Value operand : inner.getOperands())
-      span = span | spans.lookup(operand);
+      if (!(isa<attn::ReadOp>(inner) && isOfWave(operand)))
+        span = span | spans.lookup(operand);
     bool depends = llvm::any_of(inner.getOperands(),
                                 [&](Value operand) { return ofQuery.contains(operand); });
     for (Value result : inner.getResults()) {
@@ -96,6 +98,19 @@ void ModificationProgram::findSpans() {
         ofQuery.insert(result);
     }
   }
+}
+
+/// Whether `index`, of what a score's modification reads, is the number of a block of queries that has all of a wave's: of
+/// so many that waves' rows divide them.
+bool ModificationProgram::isOfWave(Value index) const {
+  Operation *op = index.getDefiningOp();
+  APInt number;
+  if (first != 1 || orientation != Orientation::QueriesInRows || !op || op->getNumOperands() != 2 || op->getOperand(0) != query() ||
+      !matchPattern(op->getOperand(1), m_ConstantInt(&number)))
+    return false;
+  if (isa<arith::DivUIOp, arith::DivSIOp>(op))
+    return number.isStrictlyPositive() && number.getZExtValue() % kWaveRows == 0;
+  return isa<arith::ShRUIOp, arith::ShRSIOp>(op) && number.uge(llvm::Log2_64(kWaveRows)) && number.ult(32);
 }
 
 ModificationProgram::~ModificationProgram() = default;
@@ -194,6 +209,15 @@ bool ModificationProgram::readsLines(attn::ReadOp op) const {
          indices[2] == query() && indices[3] == key();
 }
 
+/// The number of the block of queries that has the wave's, which `index` says of each.
+static Value blockOfWave(ExpansionBuilder &builder, Value index, const ScorePlace &place) {
+  IRMapping mapping;
+  Operation *op = index.getDefiningOp();
+  mapping.map(op->getOperand(0), place.row);
+  mapping.map(op->getOperand(1), builder.clone(*op->getOperand(1).getDefiningOp())->getResult(0));
+  return builder.clone(*op, mapping)->getResult(0);
+}
+
 /// Where what `op` reads lies, for the scores at `place`.
 ModificationProgram::Read ModificationProgram::describe(ExpansionBuilder &builder, attn::ReadOp op,
                                                         const ScorePlace &place) {
@@ -208,7 +232,7 @@ ModificationProgram::Read ModificationProgram::describe(ExpansionBuilder &builde
   std::optional<int64_t> queries, keys;
   bool isDirect = true;
   for (auto [dimension, index] : llvm::enumerate(op.getIndices())) {
-    if (spanOf(index) == Span::Uniform)
+    if (spanOf(index) == Span::Uniform || isOfWave(index))
       continue;
     std::optional<int64_t> &along = index == rowArgument() ? queries : keys;
     isDirect &= (index == rowArgument() || index == key()) && !along;
@@ -220,7 +244,9 @@ ModificationProgram::Read ModificationProgram::describe(ExpansionBuilder &builde
     isDirect &= (queriesInRows() ? *keys : *queries) == last;
   SmallVector<Value> indices;
   for (Value index : op.getIndices()) {
-    if (isDirect && spanOf(index) != Span::Uniform)
+    if (isOfWave(index))
+      indices.push_back(blockOfWave(builder, index, place));
+    else if (isDirect && spanOf(index) != Span::Uniform)
       indices.push_back(index == rowArgument() ? place.row : place.key);
     else
       indices.push_back(materialise(builder, index, place));

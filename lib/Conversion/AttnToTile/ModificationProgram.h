@@ -148,6 +148,7 @@ private:
   Read describe(ExpansionBuilder &builder, attn::ReadOp op, const ScorePlace &place);
   mlir::Value read(ExpansionBuilder &builder, attn::ReadOp op, const ScorePlace &place);
   bool readsAhead(attn::ReadOp op) const;
+  bool isOfWave(mlir::Value index) const;
   bool readsLines(attn::ReadOp op) const;
   mlir::Value materialise(ExpansionBuilder &builder, mlir::Value value, const ScorePlace &place);
   /// What a map of the region makes, beside the value that is wanted.

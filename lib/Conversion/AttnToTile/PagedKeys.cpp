@@ -28,6 +28,7 @@ public:
   void addArguments(KernelFrame &frame) const override;
   void find(const KernelFrame &frame, Value batch) override;
   void enter() override {}
+  Value pageTable() const override { return table; }
   Value count() const override { return rows; }
   Value moveTo(const WorkPartition::Slice &slice) override;
   SmallVector<Value> first(const TileVisit &visit) override;

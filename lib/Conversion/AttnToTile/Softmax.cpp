@@ -111,12 +111,27 @@ Value Softmax::noScores(ExpansionBuilder &builder) const {
   return builder.fill(builder.frag(options.weights.getRows(), kWaveRows, element, FragLayout::Acc), none);
 }
 
+/// A function of a number, or of each of several.
+static Value onEach(ExpansionBuilder &builder, Value numbers, function_ref<Value(Value)> function) {
+  if (isa<FloatType>(numbers.getType()))
+    return function(numbers);
+  return builder.map(numbers.getType(), numbers, [&](ValueRange e) { return function(e[0]); });
+}
+
 /// `factor` with two bits less, so that its product with `kSumOrigin`, which has two, is exact.
 static Value shortened(ExpansionBuilder &builder, Value factor) {
   Value bits = arith::BitcastOp::create(builder, builder.getI32Type(), factor);
   Value half = arith::AddIOp::create(builder, bits, builder.constant(int64_t(2)));
   Value kept = arith::AndIOp::create(builder, half, builder.constant(int64_t(~3)));
   return arith::BitcastOp::create(builder, builder.getF32Type(), kept);
+}
+
+/// Factors of keys, each with the sign of the user's scale.
+Value Softmax::signedFactors(ExpansionBuilder &builder, Value factors) const {
+  Value inputs[] = {factors, sign};
+  return builder.map(factors.getType(), inputs, [&](ValueRange e) {
+    return shortened(builder, arith::MulFOp::create(builder, e[1], e[0]));
+  });
 }
 
 /// Of some of a tile's keys; without a `factor` it is 1.
@@ -127,8 +142,14 @@ Value Softmax::scoresOfPart(ExpansionBuilder &builder, Value products, Value fac
     Value inputs[] = {products, factor};
     return builder.map(scores, inputs, [&](ValueRange e) -> Value { return arith::MulFOp::create(builder, e[0], e[1]); });
   }
-  Value ofSums = factor ? shortened(builder, arith::MulFOp::create(builder, sign, factor)) : sign;
-  Value origin = arith::MulFOp::create(builder, ofSums, builder.constant(-kSumOrigin));
+  Value ofSums = sign;
+  if (factor && isa<FloatType>(factor.getType()))
+    ofSums = shortened(builder, arith::MulFOp::create(builder, sign, factor));
+  else if (factor)
+    ofSums = signedFactors(builder, factor);
+  Value origin = onEach(builder, ofSums, [&](Value number) -> Value {
+    return arith::MulFOp::create(builder, number, builder.constant(-kSumOrigin));
+  });
   Value inputs[] = {products, ofSums, origin};
   return builder.map(scores, inputs, [&](ValueRange e) -> Value {
     Value sum = arith::BitcastOp::create(builder, builder.getF32Type(), e[0]);
@@ -160,11 +181,51 @@ SmallVector<Value> Softmax::initialState(ExpansionBuilder &builder, Value zero) 
   return state;
 }
 
-Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, ValueRange state, Drop drop) const {
-  const bool apart = sumsWithProduct(drop);
+/// `weights`, of keys from number `firstRow` of the tile on, times those keys' factors.
+Value Softmax::timesFactors(ExpansionBuilder &builder, Value weights, int64_t firstRow, ValueRange factors) const {
+  auto type = cast<tile::FragType>(weights.getType());
+  const int64_t ofFactor = options.weights.getRows() / static_cast<int64_t>(factors.size());
+  const int64_t keys = std::gcd(ofFactor, type.getRows());
+  Type part = builder.frag(keys, kWaveRows, builder.getF32Type(), FragLayout::Acc);
+  SmallVector<Value> parts;
+  for (int64_t key = 0; key != type.getRows(); key += keys) {
+    Value inputs[] = {tile::SliceOp::create(builder, part, weights, key), factors[(firstRow + key) / ofFactor]};
+    parts.push_back(builder.map(part, inputs, [&](ValueRange e) -> Value { return arith::MulFOp::create(builder, e[0], e[1]); }));
+  }
+  return parts.size() == 1 ? parts.front() : Value(tile::ConcatOp::create(builder, type, parts));
+}
+
+/// A tile's largest scores, and beside them what the largest factor of weights adds in the same units: references that stay
+/// near that keep products of weights and factors, whatever their size, where numbers of few bits of exponent are.
+Value Softmax::largestProduct(ExpansionBuilder &builder, Value max, ValueRange factors) const {
+  if (factors.empty() || options.weights.getElementType().isBF16())
+    return max;
+  /// Products below are lost; a tile without others counts as if it had this.
+  constexpr float kSmallest = 0x1p-64f;
+  Value largest = builder.fill(builder.rows(), kSmallest);
+  auto greater = [&](ValueRange e) -> Value { return arith::MaxNumFOp::create(builder, e[0], math::AbsFOp::create(builder, e[1])); };
+  for (Value factor : factors) {
+    Value ofRows = factor;
+    if (auto columns = dyn_cast<tile::ColumnsType>(factor.getType())) {
+      Type part = builder.frag(columns.getSize(), kWaveRows, builder.getF32Type(), FragLayout::Acc);
+      Value spread = builder.map(part, factor, [&](ValueRange e) -> Value { return math::AbsFOp::create(builder, e[0]); });
+      ofRows = tile::RowMaxOp::create(builder, builder.rows(), spread, /*chained=*/false);
+    }
+    Value both[] = {largest, ofRows};
+    largest = builder.map(builder.rows(), both, greater);
+  }
+  Value inputs[] = {max, largest, perUnit};
+  return builder.map(builder.rows(), inputs, [&](ValueRange e) -> Value {
+    return math::FmaOp::create(builder, math::Log2Op::create(builder, e[1]), e[2], e[0]);
+  });
+}
+
+Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, ValueRange state, const Changes &changes) const {
+  const bool apart = sumsWithProduct(changes);
   ValueRange values = builder.step("settle", [&]() -> SmallVector<Value> {
     // Products that take long end one after the other.
     Value max = tile::RowMaxOp::create(builder, builder.rows(), scores, /*chained=*/exponentsApart());
+    max = largestProduct(builder, max, changes.factors);
     auto settle = tile::SettleOp::create(builder, max, state[0], state[1], scale,
                                          builder.getF32FloatAttr(threshold()), builder.getF32FloatAttr(raised()));
     SmallVector<Value> results = {settle.getNewReference(), settle.getNewBound(), settle.getFactor(),
@@ -194,39 +255,44 @@ Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, Va
 /// takes the time: two in an instruction, which would wait for products beneath which they stood.
 bool Softmax::exponentsApart() const { return isSmall(options.weights.getElementType()); }
 
-bool Softmax::sumsWithProduct(Drop drop) const { return isSmall(options.weights.getElementType()) && !drop; }
+bool Softmax::sumsWithProduct(const Changes &changes) const {
+  return isSmall(options.weights.getElementType()) && !changes.drop && changes.factors.empty();
+}
 
 /// The weights of `rows` keys of a tile, packed, and their sums.
 SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64_t firstRow,
-                                  int64_t rows, Value reference, ValueRange sumsBefore, Drop drop) const {
+                                  int64_t rows, Value reference, ValueRange sumsBefore, const Changes &changes) const {
   Type part = builder.frag(rows, kWaveRows, builder.getF32Type(), FragLayout::Acc);
   Type packedPart = packed(builder, rows);
   Value slice = tile::SliceOp::create(builder, part, scores, firstRow);
   Value wide = exponentsApart() ? tile::Exp2Op::create(builder, slice, Value(), Value(), /*polynomials=*/IntegerAttr())
                                 : tile::Exp2Op::create(builder, slice, scale, reference, /*polynomials=*/IntegerAttr());
-  Value narrow = tile::PackOp::create(builder, packedPart, wide);
-  Value sum = sumsWithProduct(drop) ? sumsBefore[0] : Value(tile::RowSumOp::create(builder, narrow, sumsBefore[0]));
+  const bool isScaled = !changes.factors.empty();
+  Value met = isScaled ? timesFactors(builder, wide, firstRow, changes.factors) : wide;
+  Value narrow = tile::PackOp::create(builder, packedPart, met), summed = isScaled ? wide : narrow;
+  Value sum = sumsWithProduct(changes) ? sumsBefore[0] : Value(tile::RowSumOp::create(builder, summed, sumsBefore[0]));
   SmallVector<Value> results = {narrow, sum};
   if (options.exactSum)
     results.push_back(tile::RowSumOp::create(builder, wide, sumsBefore[1]));
-  if (!drop)
+  if (!changes.drop)
     return results;
   // Of pairs of 16 bits packed ones.
   const bool pairs = bitsOf(options.weights.getElementType()) == 16;
-  results[0] = pairs ? drop(narrow, firstRow) : Value(tile::PackOp::create(builder, packedPart, drop(wide, firstRow)));
+  results[0] = pairs ? changes.drop(narrow, firstRow)
+                     : Value(tile::PackOp::create(builder, packedPart, changes.drop(met, firstRow)));
   return results;
 }
 
-Softmax::Weights Softmax::weightSteps(ExpansionBuilder &builder, const Settled &settled, Drop drop) const {
+Softmax::Weights Softmax::weightSteps(ExpansionBuilder &builder, const Settled &settled, const Changes &changes) const {
   int64_t keys = options.weights.getRows(), firstRows = llvm::alignTo(keys / 2, kKeyBlock);
   ValueRange head = builder.step("head", [&] {
-    return weigh(builder, settled.scores, 0, firstRows, settled.reference, settled.sums, drop);
+    return weigh(builder, settled.scores, 0, firstRows, settled.reference, settled.sums, changes);
   });
   ValueRange tail = builder.step("tail", [&]() -> SmallVector<Value> {
     if (firstRows == keys)
       return llvm::to_vector(head);
     SmallVector<Value> both = weigh(builder, settled.scores, firstRows, keys - firstRows,
-                                    settled.reference, head.drop_front(), drop);
+                                    settled.reference, head.drop_front(), changes);
     SmallVector<Value> halves = {head[0], both[0]};
     both[0] = tile::ConcatOp::create(builder, options.weights, halves);
     return both;

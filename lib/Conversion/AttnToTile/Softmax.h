@@ -53,12 +53,20 @@ public:
   /// logarithm of what was not rounded. `drop(weights, firstKey)`, if given, is what V is multiplied with of the
   /// packed weights of some keys, number `firstKey` of the tile and those behind; sums are those of all.
   using Drop = llvm::function_ref<mlir::Value(mlir::Value weights, int64_t firstKey)>;
+  /// How weights differ from those that V is multiplied with: some are dropped, and before that they are multiplied by
+  /// `factors` of equal parts of a tile's keys. O is divided by sums of what was not rounded then.
+  struct Changes {
+    Drop drop;
+    mlir::ValueRange factors = {};
+  };
   /// The step that moves the reference to a tile's scores, where they grew too much, and what was summed with it.
-  Settled settleStep(ExpansionBuilder &builder, mlir::Value scores, mlir::ValueRange state, Drop drop) const;
-  Weights weightSteps(ExpansionBuilder &builder, const Settled &settled, Drop drop) const;
+  Settled settleStep(ExpansionBuilder &builder, mlir::Value scores, mlir::ValueRange state, const Changes &changes) const;
+  Weights weightSteps(ExpansionBuilder &builder, const Settled &settled, const Changes &changes) const;
   /// Whether the first sum of weights is one more column of O: rescaled with it, and added to where V is multiplied. Of 8
-  /// bits, where none is dropped, the matrix unit sums, and is no place to wait for in between.
-  bool sumsWithProduct(Drop drop) const;
+  /// bits, where V meets all as they are, the matrix unit sums, and is no place to wait for in between.
+  bool sumsWithProduct(const Changes &changes) const;
+  /// Weights have factors; emitted in front of the loop, behind `multiplyBy`.
+  void scaleWeights(ExpansionBuilder &builder) { perUnit = mlir::arith::DivFOp::create(builder, builder.constant(1.0f), scale); }
   /// The sum of a row's weights, from what the loop ends with.
   mlir::Value total(ExpansionBuilder &builder, mlir::ValueRange state) const;
   /// What a row's weights count from, in log2 units of its scores.
@@ -70,9 +78,12 @@ public:
 private:
   llvm::SmallVector<mlir::Value> weigh(ExpansionBuilder &builder, mlir::Value scores,
                                        int64_t firstRow, int64_t rows, mlir::Value reference,
-                                       mlir::ValueRange sumsBefore, Drop drop) const;
+                                       mlir::ValueRange sumsBefore, const Changes &changes) const;
+  mlir::Value timesFactors(ExpansionBuilder &builder, mlir::Value weights, int64_t firstRow, mlir::ValueRange factors) const;
+  mlir::Value largestProduct(ExpansionBuilder &builder, mlir::Value max, mlir::ValueRange factors) const;
 
   mlir::Value scoresOfPart(ExpansionBuilder &builder, mlir::Value products, mlir::Value factor) const;
+  mlir::Value signedFactors(ExpansionBuilder &builder, mlir::Value factors) const;
   mlir::Type packed(ExpansionBuilder &builder, int64_t keys) const;
   /// How far a row's scores may grow past its reference before it moves, and how far below its first largest score that
   /// begins, in log2 units.
@@ -83,6 +94,7 @@ private:
   Options options;
   mlir::Value scale; ///< of scores, to log2 units; since `prepareQuery`
   mlir::Value sign;  ///< of the user's scale, by which products of integers are multiplied; since `prepareQuery`
+  mlir::Value perUnit; ///< 1 / `scale`; since `scaleWeights`
   mlir::Value moved; ///< by how much scores are more than what comes, in log2 units; null: not at all
 };
 

@@ -251,13 +251,13 @@ void CombineEmitter::storeOutput(const RowState &state) {
   Value factor = arith::SelectOp::create(emit, empty, zero, reciprocal);
   Value normalized = arith::MulFOp::create(emit, state.output, spread(factor));
   Type element = op.getO().getType().getElementType();
-  Value rounded = element.isF32() ? normalized
-                                  : LLVM::FPTruncOp::create(emit, VectorType::get({kPerLane}, element), normalized);
+  Value rounded = narrowElements(emit, normalized, emit.getF32Type(), element);
   Value stride = emit.mul(o.stride(1), emit.i64(o.elementBytes()));
   Value bytes = bytesOfRows(emit, o.extent(emit, 1), row, op.getRows(), stride,
                             op.getColumns() * o.elementBytes());
   Value resource = emit.bufferResource(elementAddress(emit, o, {batch, row, head}), bytes);
-  auto words = VectorType::get({kPerLane * o.elementBytes() / 4}, emit.getI32Type());
+  const int64_t count = kPerLane * o.elementBytes() / kWideBytes;
+  Type words = count == 1 ? Type(emit.getI32Type()) : VectorType::get({count}, emit.getI32Type());
   ROCDL::RawPtrBufferStoreOp::create(emit, LLVM::BitcastOp::create(emit, words, rounded), resource,
                                      pieceOffset(stride, kPerLane * o.elementBytes()), emit.i32(0), emit.i32(0),
                                      ArrayAttr(), ArrayAttr(), ArrayAttr());

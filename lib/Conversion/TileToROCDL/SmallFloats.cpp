@@ -201,7 +201,7 @@ static bool rounds(Operation *op) {
 bool hocket::lowering::roundsToSmallFloats(tile::KernelOp kernel) {
   return kernel
       .walk([](Operation *op) {
-        bool converts = isa<arith::TruncFOp, tile::StoreOp, tile::StoreBlockOp, tile::PutOp, tile::PackOp>(op);
+        bool converts = isa<arith::TruncFOp, tile::StoreOp, tile::StoreBlockOp, tile::PutOp, tile::PackOp, tile::CombineOp>(op);
         bool fromHalf = isa<arith::TruncFOp>(op) && isSmallFloat(op->getResult(0).getType());
         return fromHalf || (converts && rounds(op)) ? WalkResult::interrupt() : WalkResult::advance();
       })

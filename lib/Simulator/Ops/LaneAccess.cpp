@@ -235,6 +235,29 @@ static void pointToOperand(const Wave &wave, const Instruction &in, unsigned ind
     words[1] = readPlain(wave, operand, 1, type, buffer[1]);
 }
 
+static bool givesHalf(const LaneSignature &signature) { return signature.result.isFloat && signature.result.bits == 16; }
+
+/// Whether it is an infinity or no number.
+static bool isSpecial(OperandType type, u32 low, u32 high) {
+  if (!type.isFloat)
+    return false;
+  const u32 exponent = type.bits == 16 ? 0x7c00u : type.bits == 32 ? 0x7f800000u : 0x7ff00000u;
+  return ((type.bits == 64 ? high : low) & exponent) == exponent;
+}
+
+/// MODE.FP16_OVFL: results that overflowed become the largest number; infinities of infinities stay (CDNA3 ISA, VOP3).
+static void clampHalves(const LaneSignature &signature, const OperandWords &operands, LaneWords &results) {
+  constexpr u32 infinity = 0x7c00, largest = 0x7bff, sign = 0x8000;
+  for (unsigned lane = 0; lane != 64; ++lane) {
+    u32 &result = results.lane[lane];
+    bool isTrue = false;
+    for (unsigned i = 0; i != signature.count; ++i)
+      isTrue |= isSpecial(signature.argument[i], operands.word[i][0][lane], operands.word[i][1][lane]);
+    if ((result & (sign - 1)) == infinity && !isTrue)
+      result = (result & ~(sign - 1)) | largest;
+  }
+}
+
 static void runInScope(Wave &wave, const Instruction &in, const LaneSignature &signature,
                        bool keepHigh) {
   LaneWords words[3][2], low, high;
@@ -243,16 +266,18 @@ static void runInScope(Wave &wave, const Instruction &in, const LaneSignature &s
     pointToOperand(wave, in, i, signature.argument[i], words[i], operands.word[i]);
   u64 mask = writeMaskGeneral(wave, in);
   signature.loop(low.lane, high.lane, operands);
+  if (givesHalf(signature) && wave.mode.fp16Overflow())
+    clampHalves(signature, operands, low);
   writeGeneral(wave, in, signature.result, low, high, mask, keepHigh);
 }
 
 void runGeneral(Wave &wave, const Instruction &in, const LaneSignature &signature, bool keepHigh) {
   if (!signature.anyFloat || wave.mode.isDefault())
     return runInScope(wave, in, signature, keepHigh);
-  // MODE.FP16_OVFL changes f16 results alone.
-  bool givesHalf = signature.result.isFloat && signature.result.bits == 16;
-  if (signature.anyHalf && (givesHalf || !hasDefaultHalves(wave)) && refuseHalfMode(wave, in))
+  if (signature.anyHalf && !hasDefaultHalves(wave)) {
+    refuseHalfMode(wave, in);
     return;
+  }
   FloatScope scope(wave, signature.anyWide);
   runInScope(wave, in, signature, keepHigh);
 }

@@ -49,6 +49,36 @@ double toleranceOf(const ForwardProblem &problem, const ForwardReference &refere
 constexpr double rowFactor = 3;
 constexpr double valueFactor = 0.01;
 
+/// What numbers of O count, and how far apart they may be for the steps of their type alone: of 16 bits and more, whose
+/// rounding is within the tolerance, nothing is allowed.
+class StoredNumbers {
+public:
+  StoredNumbers(const ForwardProblem &problem, const ForwardInputs &inputs)
+      : type(infoOf(problem.dtype.o)), isNarrow(problem.dtype.hasNarrowOutput()),
+        unit(problem.outputScale ? inputs.captured.at("output_scale").front() : 1) {}
+
+  double value(double stored) const { return stored * unit; }
+  /// What `number` would be if nothing was rounded: no more than the largest there is.
+  double nearest(double number) const {
+    return isNarrow ? std::clamp(number, -type.largest() * std::abs(unit), type.largest() * std::abs(unit)) : number;
+  }
+  /// By how much a `stored` number is further from `wanted` than half a step.
+  double excess(double stored, double wanted) const {
+    const double error = value(stored) - wanted;
+    if (!isNarrow)
+      return error;
+    const double size = std::max(std::abs(stored), std::abs(wanted / unit));
+    const int exponent = size == 0 ? type.leastExponent() : std::max(std::ilogb(size), type.leastExponent());
+    const double half = std::ldexp(std::abs(unit), exponent - type.mantissaBits - 1);
+    return std::abs(error) <= half ? 0 : std::abs(error) - half; // of a NaN a NaN
+  }
+
+private:
+  const ElementTypeInfo &type;
+  bool isNarrow;
+  double unit;
+};
+
 /// Sums over the checked rows, on the way to ForwardErrors.
 struct ErrorSums {
   double squaredError = 0, squaredReference = 0;
@@ -127,17 +157,18 @@ static void checkHiddenRows(const ForwardReference &reference, const ForwardOutp
 }
 
 static void checkRow(const ForwardProblem &problem, const ForwardReference &reference, size_t index,
-                     const ForwardOutputs &outputs, double maxV, ErrorSums &sums,
+                     const ForwardOutputs &outputs, const StoredNumbers &numbers, double maxV, ErrorSums &sums,
                      ForwardErrors &errors) {
   int64_t row = reference.rows[index], dim = problem.valueHeadDim();
   const double *r = reference.o.data() + index * dim;
   double squaredError = 0, squaredReference = 0;
   for (int64_t d = 0; d != dim; ++d) {
-    double error = outputs.o[row * dim + d] - r[d];
-    squaredError += error * error;
-    squaredReference += r[d] * r[d];
-    if (!(std::abs(error) <= errors.maxAbsolute))
-      errors.maxAbsolute = std::abs(error);
+    const double stored = outputs.o[row * dim + d], wanted = numbers.nearest(r[d]);
+    const double excess = numbers.excess(stored, wanted), error = std::abs(numbers.value(stored) - wanted);
+    squaredError += excess * excess;
+    squaredReference += wanted * wanted;
+    if (!(error <= errors.maxAbsolute))
+      errors.maxAbsolute = error;
   }
   sums.squaredError += squaredError;
   sums.squaredReference += squaredReference;
@@ -202,8 +233,9 @@ ForwardErrors attention::compareForward(const ForwardProblem &problem, const For
   if (problem.descale)
     maxV *= *std::ranges::max_element(inputs.captured.at("v_descale"));
   ErrorSums sums;
+  const StoredNumbers numbers(problem, inputs);
   for (size_t i = 0; i != reference.rows.size(); ++i) {
-    checkRow(problem, reference, i, outputs, maxV, sums, errors);
+    checkRow(problem, reference, i, outputs, numbers, maxV, sums, errors);
     if (!outputs.lse.empty())
       checkLse(reference, i, outputs, errors);
   }

@@ -36,6 +36,8 @@ constexpr double maxRisingScore = 1000;
 constexpr int64_t exactInteger = 256;
 constexpr double largeScoreDeviation = 50;
 constexpr double oneHotAmplitude = 8;
+/// Of O with a scale: where a row sees few keys some of its elements are beyond what e4m3 holds.
+constexpr double outputUnits = 128;
 /// What integers with a descale count to 1: normal numbers up to 4 are in 8 bits.
 constexpr double integerUnits = 32;
 
@@ -310,6 +312,10 @@ ForwardInputs attention::generateCaptured(const ForwardProblem &problem, uint64_
       const double units = unitsOf(problem, problem.dtype.of(tensor.name.substr(0, 1)));
       for (int64_t i = 0; i != tensor.elements(); ++i)
         addNumber(tensor.type, descale(generator, static_cast<uint64_t>(i)) / units, numbers, bytes);
+      continue;
+    }
+    if (problem.outputScale && tensor.name == "output_scale") {
+      addNumber(tensor.type, descale(generator, 0) / outputUnits, numbers, bytes);
       continue;
     }
     if (problem.mxScales && (tensor.name == "q_scale" || tensor.name == "k_scale")) {

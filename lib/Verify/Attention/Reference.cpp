@@ -8,6 +8,7 @@
 #include "Verify/Attention/BlockScales.h"
 #include "Verify/Attention/BlockTable.h"
 #include "Verify/Attention/Dropout.h"
+#include "Verify/Attention/KeyFactors.h"
 #include "Verify/Attention/RowNumbers.h"
 #include "Verify/DenseProduct.h"
 #include "Verify/Parallel.h"
@@ -63,7 +64,7 @@ private:
   void loadQueries(const RowBlock &block);
   void findDescales();
   double descaleOf(int64_t row, int64_t key) const;
-  double ofValue(int64_t d) const;
+  double ofChannel(int64_t d) const;
   void loadKeys(int64_t kvBase, int64_t key, int64_t count);
   void softmax(const RowBlock &block, int64_t key, int64_t count);
   void softmaxRow(int64_t r, int64_t row, int64_t key, int64_t count);
@@ -88,7 +89,8 @@ private:
     int64_t batch = 0, number = 0;
     Lengths lengths;  ///< of the sequence
     double scale = 1; ///< what products are multiplied by
-    std::span<const double> ofRows, ofKeys, ofValues; ///< descales; none: 1
+    std::span<const double> ofRows, ofChannels; ///< descales; none: 1
+    KeyFactors ofKeys, ofValues;
     BlockScales queryScales, keyScales;
     std::optional<DropoutBytes> bytes;                ///< if some weights are dropped
     std::span<const BlockKind> blocks;                ///< [rows, columns], if there are lists
@@ -131,7 +133,11 @@ void BlockWorker::loadKeys(int64_t kvBase, int64_t key, int64_t count) {
     multiply(head.keyScales, key + j, row);
     for (int64_t d = 0; d != dim; ++d)
       keys[d * blockKeys + j] = row[d];
-    readers.v.read(inputs.v, static_cast<size_t>((kvRow + j) * dimV), std::span(values).subspan(j * paddedV, dimV));
+    std::span<double> value = std::span(values).subspan(j * paddedV, dimV);
+    readers.v.read(inputs.v, static_cast<size_t>((kvRow + j) * dimV), value);
+    const double factor = head.ofValues.of(key + j);
+    for (double &element : value)
+      element *= factor;
   }
 }
 
@@ -209,7 +215,7 @@ void BlockWorker::store(const RowBlock &block) {
     double *to = result.o.data() + (block.first + r) * dimV;
     bool empty = totals[r] == 0;
     for (int64_t d = 0; d != dimV; ++d)
-      to[d] = empty ? 0 : ofValue(d) * sums[r * paddedV + d] / totals[r];
+      to[d] = empty ? 0 : ofChannel(d) * sums[r * paddedV + d] / totals[r];
     result.lse[block.first + r] = empty ? negativeInfinity : maxima[r] + std::log(totals[r]);
   }
 }
@@ -217,30 +223,29 @@ void BlockWorker::store(const RowBlock &block) {
 /// Of the head, where there are any.
 void BlockWorker::findDescales() {
   const DescaleBlocks &blocks = problem.descaleBlocks;
-  int64_t kvPlace = head.batch * problem.kvHeads + head.number / (problem.heads / problem.kvHeads);
+  const int64_t kvHead = head.number / (problem.heads / problem.kvHeads), kvPlace = head.batch * problem.kvHeads + kvHead;
   auto numbers = [&](const char *name, int64_t number, int64_t count) {
     return std::span(inputs.captured.at(name)).subspan(static_cast<size_t>(number * count), static_cast<size_t>(count));
   };
   auto blocksOf = [](int64_t rows, int64_t size) { return size == 0 ? 1 : divideCeil(rows, size); };
   const int64_t place = head.batch * problem.heads + head.number;
   head.ofRows = numbers("q_descale", blocks.rows == 0 ? kvPlace : place, blocksOf(problem.seqQ, blocks.rows));
-  head.ofKeys = numbers("k_descale", kvPlace, blocksOf(problem.seqKv, blocks.keys));
-  head.ofValues = numbers("v_descale", kvPlace, blocks.channels ? dimV : 1);
+  head.ofKeys = KeyFactors(problem, inputs.captured, "k_descale", blocks.keys, head.batch, kvHead);
+  if (blocks.channels)
+    head.ofChannels = numbers("v_descale", kvPlace, dimV);
+  else
+    head.ofValues = KeyFactors(problem, inputs.captured, "v_descale", blocks.values, head.batch, kvHead);
 }
 
 /// What the product of query `row` and `key` counts.
 double BlockWorker::descaleOf(int64_t row, int64_t key) const {
   if (head.ofRows.empty())
     return 1;
-  auto of = [](std::span<const double> numbers, int64_t row, int64_t size) {
-    return numbers[static_cast<size_t>(size == 0 ? 0 : row / size)];
-  };
-  return of(head.ofRows, row, problem.descaleBlocks.rows) * of(head.ofKeys, key, problem.descaleBlocks.keys);
+  const int64_t size = problem.descaleBlocks.rows;
+  return head.ofRows[static_cast<size_t>(size == 0 ? 0 : row / size)] * head.ofKeys.of(key);
 }
 
-double BlockWorker::ofValue(int64_t d) const {
-  return head.ofValues.empty() ? 1 : head.ofValues[head.ofValues.size() == 1 ? 0 : static_cast<size_t>(d)];
-}
+double BlockWorker::ofChannel(int64_t d) const { return head.ofChannels.empty() ? 1 : head.ofChannels[static_cast<size_t>(d)]; }
 
 void BlockWorker::run(const RowBlock &block) {
   head.batch = block.place.sequence;

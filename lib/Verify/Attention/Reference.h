@@ -49,7 +49,7 @@ struct ForwardOutputs {
 struct ForwardErrors {
   int64_t rowsTotal = 0, rowsChecked = 0;
   double tolerance = 0;      ///< 3.5e-3 for bf16, 5e-4 for fp16
-  double maxAbsolute = 0;    ///< largest |O - R| of an element
+  double maxAbsolute = 0;    ///< largest |O - R| of an element; of O of 8 bits half a step of its type among it
   double tensorRelative = 0; ///< |O - R| / |R| in L2 over the checked rows; at most `tolerance`
   double worstRowRatio = 0;  ///< row L2 error over 3 tol |R| + 0.01 tol max|V|
   int64_t worstRow = -1;     ///< the row of `worstRowRatio`

@@ -15,8 +15,8 @@ attn.forward @keys element_type(q = bf16, k = i16, v = bf16) head_dim(128)
 
 // -----
 
-// expected-error @below {{element type 'f8E5M2' of 'o' is not supported, use bf16, f16 or f32; bf16 is nearest}}
-attn.forward @bytes element_type(q = f8E5M2, k = f8E5M2) head_dim(128)
+// expected-error @below {{element type 'i8' of 'o' is not supported, use bf16, f16, f32 or a float of 8 bits}}
+attn.forward @bytes element_type(q = i8, k = i8, v = bf16) head_dim(128)
 
 // -----
 
@@ -45,7 +45,7 @@ attn.forward @zero element_type(bf16) head_dim(0)
 
 // -----
 
-// expected-error @below {{element type 'f64' of 'o' is not supported, use bf16, f16 or f32; bf16 is nearest}}
+// expected-error @below {{element type 'f64' of 'o' is not supported, use bf16, f16, f32 or a float of 8 bits; bf16 is nearest}}
 attn.combine @wide element_type(f64) head_dim(64)
 
 // -----
@@ -274,8 +274,23 @@ attn.work_list @appended appended_keys
 
 // -----
 
-// expected-error @below {{has descale_keys(48), expected a multiple of 32}}
+// expected-error @below {{has descale_keys(48), expected a multiple of 32 or 1}}
 attn.forward @keys element_type(bf16) head_dim(128) descale descale_keys(48)
+
+// -----
+
+// expected-error @below {{has descale_rows(1), expected a multiple of 32}}
+attn.forward @each_row element_type(bf16) head_dim(128) descale descale_rows(1) descale_keys(1)
+
+// -----
+
+// expected-error @below {{has descale_values(32), expected 1}}
+attn.forward @values element_type(bf16) head_dim(128) descale descale_values(32)
+
+// -----
+
+// expected-error @below {{has descale_values and descale_channels, and one v_descale; leave one of them out}}
+attn.forward @both element_type(bf16) head_dim(128) descale descale_values(1) descale_channels
 
 // -----
 

@@ -305,7 +305,7 @@ tile.kernel @combine_rank(%p: !tile.view<?x?x64xf32>, %l: !tile.view<?x?x?xf32>,
 // -----
 
 tile.kernel @combine_types(%p: !tile.view<?x?x?x64xbf16>, %l: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
-  // expected-error @below {{folds '!tile.view<?x?x?x64xbf16>' into '!tile.view<?x?x?x64xbf16>', expected partial results in f32 and an output of bf16, f16 or f32}}
+  // expected-error @below {{folds '!tile.view<?x?x?x64xbf16>' into '!tile.view<?x?x?x64xbf16>', expected partial results in f32 and an output of floats}}
   tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(4) : !tile.view<?x?x?x64xbf16>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>
 }
 

@@ -1,9 +1,9 @@
 // Attention of floats of 8 bits, of keys of 8 bits beside queries of 16, and of integers: random problems over types, descales, heads,
 // masks, modifications, dense, packed and paged keys and split KV, all rows of O compared, in checked execution.
 //
-// The same problems in f32.
+// The same problems in f32, and with numbers of single keys and values and O of 8 bits.
 //
-// HOCKET_RANDOM_SMALL_FLOATS=N and HOCKET_RANDOM_F32=N draw more, HOCKET_TEST_SEED=N others.
+// HOCKET_RANDOM_SMALL_FLOATS=N, HOCKET_RANDOM_F32=N and HOCKET_RANDOM_KEY_NUMBERS=N draw more, HOCKET_TEST_SEED=N others.
 #include "../Kernels/Draw.h"
 #include "Reference/ScoreInterpreter.h"
 #include "Verify/Attention/RunForward.h"
@@ -20,7 +20,7 @@ using namespace hocket;
 using namespace hocket::attention;
 using testing::HasSubstr;
 
-static constexpr uint64_t kDefaultCount = 12, kDefaultWide = 5, kDefaultMx = 6, kDefaultSeed = 20261128;
+static constexpr uint64_t kDefaultCount = 12, kDefaultWide = 5, kDefaultMx = 6, kDefaultOfKeys = 10, kDefaultSeed = 20261128;
 
 static HeadTypes drawTypes(Draw &draw) {
   ElementType e4m3 = ElementType::F8E4M3, e5m2 = ElementType::F8E5M2;
@@ -78,6 +78,20 @@ static void addBlockScales(ForwardProblem &problem, Draw &draw) {
   problem.headDim = problem.headDimV = draw.of<int64_t>({64, 128, 128, 192, 256});
   problem.lists.pageSize = 0;
   problem.known.lists.erase("block_table");
+}
+
+/// Numbers of single keys and values, and O of 8 bits, beside Q, K and V of any types.
+static void scaleKeysAndOutput(ForwardProblem &problem, Draw &draw) {
+  if (draw.oneIn(4))
+    problem.dtype = draw.of({ElementType::BF16, ElementType::F16, ElementType::F32});
+  problem.outputScale = draw.oneIn(2);
+  if (draw.oneIn(2))
+    problem.dtype.o = draw.of({ElementType::F8E4M3, ElementType::F8E5M2});
+  problem.descale = problem.dtype.q != ElementType::F32 && draw.between(0, 3) != 0;
+  problem.descaleBlocks.keys = problem.descale && draw.oneIn(2) ? 1 : 0;
+  problem.descaleBlocks.values = problem.descale && draw.oneIn(2) ? 1 : 0;
+  problem.descaleBlocks.channels = problem.descale && problem.descaleBlocks.values == 0 && draw.oneIn(2);
+  problem.descaleBlocks.rows = 0;
 }
 
 static ForwardProblem drawProblem(Draw &draw, std::optional<HeadTypes> types) {
@@ -140,6 +154,10 @@ TEST(BlockScales, RandomProblemsComeOutRight) {
   runRandom(fromEnvironment("HOCKET_RANDOM_MX", kDefaultMx), {}, addBlockScales);
 }
 
+TEST(NumbersOfKeys, RandomProblemsComeOutRight) {
+  runRandom(fromEnvironment("HOCKET_RANDOM_KEY_NUMBERS", kDefaultOfKeys), {}, scaleKeysAndOutput);
+}
+
 TEST(WideFloats, RandomProblemsComeOutRight) {
   runRandom(fromEnvironment("HOCKET_RANDOM_F32", kDefaultWide), ElementType::F32);
 }
@@ -162,6 +180,10 @@ TEST(SmallFloats, TypesThatDoNotMixAreRefusedWithTheNearest) {
   types = ElementType::F16;
   types.o = ElementType::BF16;
   EXPECT_THAT(refusal(types), HasSubstr("dtype of o is bf16, which no kernel takes; use fp16"));
+  types.o = ElementType::F8E4M3;
+  EXPECT_EQ(refusal(types), "");
+  EXPECT_EQ(optionName(types), "fp16_o_f8e4m3");
+  EXPECT_EQ(types.of("k_new"), ElementType::F16);
   types = ElementType::F32;
   EXPECT_EQ(refusal(types), "");
   types.k = types.v = ElementType::F8E4M3;
@@ -194,7 +216,17 @@ TEST(SmallIntegers, DescalesThatNoKernelTakesAreRefusedByName) {
   EXPECT_EQ(problem.tensor("v_descale").elements(), 2 * 128);
   problem.descaleBlocks.keys = 16;
   EXPECT_THAT(validate(problem).error().message, HasSubstr("descale-keys is 16, which no kernel takes; use a multiple of 32"));
-  problem.descaleBlocks.keys = 64;
+  problem.descaleBlocks.keys = 1;
+  EXPECT_TRUE(validate(problem).ok());
+  EXPECT_EQ(problem.tensor("k_descale").elements(), 2 * 500);
+  problem.descaleBlocks.values = 1;
+  EXPECT_THAT(validate(problem).error().message, HasSubstr("and not both; leave one of them out"));
+  problem.descaleBlocks.channels = false;
+  EXPECT_TRUE(validate(problem).ok());
+  EXPECT_EQ(problem.tensor("v_descale").elements(), 2 * 500);
+  problem.descaleBlocks.values = 2;
+  EXPECT_THAT(validate(problem).error().message, HasSubstr("descale-values is 2, which no kernel takes; use 1"));
+  problem.descaleBlocks.keys = 64, problem.descaleBlocks.values = 0, problem.descaleBlocks.channels = true;
   problem.work.list = WorkLists::Given;
   EXPECT_THAT(validate(problem).error().message, HasSubstr("and descale-rows is of one; leave one of them out"));
   problem.work = {};
