@@ -492,6 +492,7 @@ void Scheduler::emitBeneathPowers(unsigned load) {
     if (std::optional<unsigned> power = best([](const Node &node) { return node.kind == IssueKind::Trans; }))
       emit(*power);
     emit(i);
+    closeGroup();
   }
 }
 
