@@ -496,8 +496,8 @@ void Scheduler::emitBeneathPowers(unsigned load) {
   }
 }
 
-/// Reads for later clusters, fetches and loads, evenly among vector instructions: a wave whose next read finds the queue of
-/// LDS full issues nothing at all. None near the end, which waits for them.
+/// Reads for later clusters, fetches and loads, evenly among vector instructions: a wave whose next read finds the queue
+/// of LDS full issues nothing at all. None near the end, which waits for them.
 Groups Scheduler::withoutMfmas() {
   SmallVector<unsigned> order = evenly(ldsOrder(), left(IssueKind::Load));
   for (auto [number, index] : llvm::enumerate(order)) {
