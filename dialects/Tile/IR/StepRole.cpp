@@ -1,6 +1,8 @@
 // What steps are for, read off the ops that they hold.
 #include "Tile/IR/StepRole.h"
 
+#include "Tile/IR/WorkItems.h"
+
 using namespace mlir;
 using namespace hocket::tile;
 
@@ -10,6 +12,8 @@ StepRole hocket::tile::roleOf(StepOp step) {
     role.multiplies |= isa<MmaOp>(op);
     if (auto begin = dyn_cast<BeginLoadOp>(op))
       role.loads += begin.getPending().getType().getLeastLoads();
+    if (auto counted = op->getAttrOfType<IntegerAttr>(kCountedAttr))
+      role.loads += counted.getInt();
     auto access = dyn_cast<RingAccessOpInterface>(op);
     if (!access)
       return;

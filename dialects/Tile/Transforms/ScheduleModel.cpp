@@ -2,6 +2,7 @@
 #include "Tile/Transforms/ScheduleModel.h"
 
 #include "Tile/IR/StepRole.h"
+#include "Tile/IR/WorkItems.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -201,6 +202,9 @@ LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
     }
   }
   clusterCount = clusterOps.size();
+  // What no schedule has put anywhere, LLVM may: waits count none of its loads.
+  for (auto &unplaced : steps)
+    unplaced.second.walk([](LoadOp load) { load->removeAttr(kCountedAttr); });
   placePuts(loop, steps);
   placeStarts(loop, steps);
   placeLoads(loop, steps);

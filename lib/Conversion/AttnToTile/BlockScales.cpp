@@ -1,6 +1,8 @@
 // Scales of blocks of Q and K.
 #include "BlockScales.h"
 
+#include "Tile/IR/WorkItems.h"
+
 using namespace mlir;
 using namespace hocket;
 using tile::FragLayout;
@@ -77,7 +79,13 @@ void BlockScales::find(const WorkPartition &work, Value kvHead) {
 SmallVector<Value> BlockScales::loadStep(function_ref<Value()> firstKey) const {
   if (!op.getMx())
     return {};
-  ValueRange words = loop.builder.step("load_scales", [&] { return load(k, loop.waveKeys(), firstKey()); });
+  ValueRange words = loop.builder.step("load_scales", [&] {
+    SmallVector<Value> loaded = load(k, loop.waveKeys(), firstKey());
+    // One instruction for each 32 keys; of several words a lane may load some at once.
+    IntegerAttr instructions = loop.builder.getI64IntegerAttr(loop.waveKeys() / 32);
+    loaded.front().getDefiningOp()->setAttr(tile::kCountedAttr, instructions);
+    return loaded;
+  });
   return llvm::to_vector(words);
 }
 

@@ -232,6 +232,7 @@ private:
   void fillShare(IssueKind kind, size_t shadow, size_t shadows);
   SmallVector<unsigned> left(IssueKind kind) const;
   SmallVector<unsigned> ldsOrder() const;
+  void emitBeneathPowers(unsigned load);
   std::vector<std::optional<size_t>> firstUses(ArrayRef<unsigned> users) const;
   void emitRest();
   unsigned remainingCost() const;
@@ -399,19 +400,21 @@ Groups Scheduler::derived() {
   return std::move(groups);
 }
 
-/// Reads for later clusters with the fetches evenly among them, none in front of the first.
-SmallVector<unsigned> Scheduler::ldsOrder() const {
-  SmallVector<unsigned> reads = left(IssueKind::Read), order;
-  SmallVector<unsigned> fetches = left(IssueKind::Fetch);
-  size_t gaps = fetches.size() + 1;
-  for (auto [number, fetch] : llvm::enumerate(fetches)) {
-    size_t before = ((number + 1) * reads.size() + gaps / 2) / gaps;
-    order.append(reads.begin() + (order.size() - number), reads.begin() + before);
-    order.push_back(fetch);
+/// `some` with `others` evenly among them, none in front of the first.
+static SmallVector<unsigned> evenly(ArrayRef<unsigned> some, ArrayRef<unsigned> others) {
+  SmallVector<unsigned> order;
+  size_t gaps = others.size() + 1;
+  for (auto [number, other] : llvm::enumerate(others)) {
+    size_t before = ((number + 1) * some.size() + gaps / 2) / gaps;
+    order.append(some.begin() + (order.size() - number), some.begin() + before);
+    order.push_back(other);
   }
-  order.append(reads.begin() + (order.size() - fetches.size()), reads.end());
+  order.append(some.begin() + (order.size() - others.size()), some.end());
   return order;
 }
+
+/// Reads for later clusters with the fetches evenly among them.
+SmallVector<unsigned> Scheduler::ldsOrder() const { return evenly(left(IssueKind::Read), left(IssueKind::Fetch)); }
 
 /// As `derived`, but LDS has as much to do beneath each matrix instruction, of reads and fetches together: four waves
 /// that read and fetch at the same time else wait for one another at LDS, and the matrix unit for them.
@@ -480,11 +483,26 @@ Groups Scheduler::streamed() {
   return std::move(groups);
 }
 
-/// Reads for later clusters and fetches evenly among vector instructions: a wave whose next read finds the queue of LDS
-/// full issues nothing at all. None near the end, which waits for them.
+/// Emits what a load needs, mostly scalar, each beneath a transcendental instruction: those take two turns.
+void Scheduler::emitBeneathPowers(unsigned load) {
+  std::vector<std::optional<size_t>> uses = firstUses(load);
+  for (unsigned i = 0; i != nodes.size(); ++i) {
+    if (nodes[i].done || !uses[i] || nodes[i].kind != IssueKind::Valu)
+      continue;
+    if (std::optional<unsigned> power = best([](const Node &node) { return node.kind == IssueKind::Trans; }))
+      emit(*power);
+    emit(i);
+    closeGroup();
+  }
+}
+
+/// Reads for later clusters, fetches and loads, evenly among vector instructions: a wave whose next read finds the queue
+/// of LDS full issues nothing at all. None near the end, which waits for them.
 Groups Scheduler::withoutMfmas() {
-  SmallVector<unsigned> order = ldsOrder();
+  SmallVector<unsigned> order = evenly(ldsOrder(), left(IssueKind::Load));
   for (auto [number, index] : llvm::enumerate(order)) {
+    if (nodes[index].kind == IssueKind::Load)
+      emitBeneathPowers(index);
     emit(index);
     unsigned left = order.size() - number, cost = remainingCost();
     fillShadow(cost > kSpreadLatency ? (cost - kSpreadLatency) / left : 0);

@@ -163,7 +163,9 @@ Value hocket::lowering::sumOnMatrixUnit(Emitter &emit, const KernelValues &kerne
   auto four = VectorType::get({words}, i32), eight = VectorType::get({2 * words}, i32), sums = VectorType::get({words}, f32);
   SparseOnes ones = onesOfLanes(emit, kernel.lane);
   Value zero = emit.i32(0), none = emit.f32(0.0f);
-  Value sum = vector::FromElementsOp::create(emit, sums, ValueRange{init, none, none, none});
+  // Of the other rows, which nobody reads, sums begin with whatever is there.
+  Value any = LLVM::PoisonOp::create(emit, f32);
+  Value sum = vector::FromElementsOp::create(emit, sums, ValueRange{init, none, any, any});
   std::string name = "llvm.amdgcn.smfmac.f32.16x16x128.fp8." + nameOf(element);
   for (size_t i = 0; i != operands.size(); i += 2) {
     Value both[] = {LLVM::BitcastOp::create(emit, four, operands[i]), LLVM::BitcastOp::create(emit, four, operands[i + 1])};
