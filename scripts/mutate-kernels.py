@@ -49,6 +49,17 @@ READ_AHEAD_256 = """32x32 128x32 128x64 128x96 128x128 128x160 128x192 128x224 1
 # With rows that see no key at all.
 TWICE = READ_AHEAD_256 + """ 40x100,scale=-0.1 40x9 40x352,data=rising 300x33 300x33,data=rising 100x333,data=large
     128x288,data=large 128x320,data=large 128x256,data=large 40x64,data=large 40x96,data=large"""
+# Tiles of 128 keys, workgroups of 256 rows, with numbers that scale Q, K and V, and a scale that turns Q over.
+PING_PONG = """64x128 256x256 256x384 256x512 256x640 256x1024 256x1152 33x97 225x130 256x270 200x450 300x300 40x1000
+    200x450,batch=2,heads=2,kv-heads=1 1x1,batch=2,heads=4,kv-heads=2 64x128,data=rising 256x256,data=rising
+    256x512,data=rising 256x640,data=rising 33x520,data=rising 100x333,data=rising 256x512,data=large 256x640,data=large
+    100x333,data=large 40x300,scale=-0.1"""
+# And such that the diagonal cuts in every place.
+PING_PONG_CAUSAL = PING_PONG + " 256x330 256x460 256x520 700x700 700x764 700x732 225x512 225x576 33x256 40x9 300x33"
+# Few queries of heads that share keys; waves share the tiles of 128 keys, whole ones and such as end for one of them.
+SPLIT_WAVES = """1x1,heads=8 1x128,heads=8 1x100,heads=8 1x256,heads=8 1x384,heads=8 1x512,heads=8,data=rising 1x333,heads=8
+    1x1000,heads=8,kv-heads=2,batch=2,data=rising 3x700,heads=8,data=rising 1x40,heads=8 1x520,heads=8,data=large
+    4x3,heads=8 1x300,heads=8,scale=-0.1 9x900,heads=16,kv-heads=1"""
 REGISTER_PIPELINE = """100x31 128x32 128x64 70x130,heads=2,kv-heads=1,data=rising 130x330 33x500,data=rising 97x128"""
 REGISTER_PIPELINE_CAUSAL = REGISTER_PIPELINE + " 300x300 300x100 97x256 97x32"
 SMALL_HEADS = """40x300 130x450,heads=2,kv-heads=1,data=rising 128x512 128x448 100x60 128x64 128x128 128x192
@@ -157,6 +168,8 @@ BACKWARD_PACKED = """1x1,seqlens-q=40/41+0+129+64/70+1,seqlens-kv=130/135+7+64+0
 BACKWARD_SINK = "20x40 1030x33 300x70,batch=2 2100x64,data=rising"
 GEMM_DUAL_WAVE = "300x133x190 290x300x192 300x290x449 256x256x448 40x520x650 7x9x1"
 GEMM = "290x300x128 300x290x100 300x133x449 256x256x384 40x520x650 7x9x1"
+# The depth of fp4 counts twice.
+GEMM_SMALL = "290x300x192 256x256x256 256x256x384 40x300x512 256x256x768 300x133x449 270x299x98 7x9x2"
 # More blocks than workgroups, whole and cut.
 GEMM_PERSISTENT = "4352x4096x192 4300x4250x449 4352x4352x448 4400x4090x97 300x133x650"
 
@@ -213,6 +226,23 @@ def forward_runs():
            PAGED_VECTORS)
     yield "paged16-lists-d128-none", "--kernel fmha_fwd_double_buffer_w4 --page-size 16 --page-table csr", "none", PAGED
     yield "combine-d64", f"{split} 9 --launch 2", "none", COMBINE
+
+
+def small_runs():
+    """The same for types of 8 and 4 bits, caches of 8 bits, and f32."""
+    e4m3, scaled = "--dtype f8e4m3", "--dtype f8e4m3 --descale"
+    yield "f8-ping_pong-d128-none", f"{scaled} --kernel fmha_fwd_f8_ping_pong", "none", PING_PONG
+    yield "f8-ping_pong-d128-causal", f"{scaled} --kernel fmha_fwd_f8_ping_pong_causal", "causal", PING_PONG_CAUSAL
+    yield "mx8-ping_pong-d128-none", f"{e4m3} --mx --kernel fmha_fwd_mx8_ping_pong", "none", PING_PONG
+    yield "mx4-ping_pong-d128-none", "--dtype f4e2m1_v_f8e4m3 --mx --kernel fmha_fwd_mx4_ping_pong", "none", PING_PONG
+    integers = "--dtype i8_v_f8e4m3 --descale"
+    yield "i8-ping_pong-d128-none", f"{integers} --kernel fmha_fwd_i8_ping_pong", "none", PING_PONG
+    yield ("i8-ping_pong-sage-d128-causal", f"{integers} --descale-rows 32 --descale-keys 64 --descale-channels "
+           "--kernel fmha_fwd_i8_ping_pong_small_tiles", "causal", DUAL_WAVE_128)
+    keys = "--dtype bf16_kv_f8e4m3 --descale"
+    for mask in ("none", "causal"):
+        yield f"f8-keys-split_waves-d128-{mask}", f"{keys} --kernel fmha_fwd_f8_keys_split_waves", mask, SPLIT_WAVES
+        yield f"f32-lone_wave-d128-{mask}", "--dtype f32 --kernel fmha_fwd_f32", mask, SHORT_TILES
 
 
 def modified_runs():
@@ -279,15 +309,15 @@ def options_of(problem):
 
 
 # What leaves no registers for LSE.
-WITHOUT_LSE = "fmha_fwd_products_apart"
+WITHOUT_LSE = ("fmha_fwd_products_apart", "fmha_fwd_f8_ping_pong_causal")
 
 
 def runs(build, directory):
     """Of each run: its name, commands that come first, and the command to which problems are added."""
     program = str(build / "bin" / "hocket-dev")
-    for name, options, mask, problems in [*forward_runs(), *modified_runs(), *append_runs(), *work_runs()]:
+    for name, options, mask, problems in [*forward_runs(), *small_runs(), *modified_runs(), *append_runs(), *work_runs()]:
         causal = ["--causal"] if mask == "causal" else []
-        lse = [] if WITHOUT_LSE in options else ["--lse"]
+        lse = [] if any(kernel in options for kernel in WITHOUT_LSE) else ["--lse"]
         yield name, [], [program, "mutate", *lse, *options.split(), *causal], problems
     for name, options, mask, problems in backward_runs():
         causal = ["--causal"] if mask == "causal" else []
@@ -312,6 +342,33 @@ def runs(build, directory):
                       f"--schedule={schedule}", "-o", str(code), f"--manifest={manifest}"]
         yield (name, compile_it, [program, "mutate", "gemm", str(code), "--manifest", str(manifest), "--data",
                                   "integers"] + (["--check-rows", "600"] if text else []), problems)
+    yield from named_runs(build, directory)
+
+
+def tile_problems(name, sizes):
+    """Options of the tensors of kernels/tile's products of 8 and 4 bits, for sizes "MxNxK"."""
+    for size in sizes.split():
+        m, n, k = (int(number) for number in size.split("x"))
+        packed, element = (2, "i8") if name == "gemm_mxfp4" else (1, "i8" if name == "gemm_int8" else "f8e4m3")
+        width = -(-k // packed)
+        room = -(-width // 16) * 16
+        problem = ["--problem"]
+        for tensor, rows, seed in (("a", m, 1), ("b", n, 2)):
+            problem += [f"--random={tensor}={rows}x{width},{element},{seed}", f"--strides={tensor}={room}x1"]
+            scale = f"{-(-k // 32)}x{rows},e8m0" if "mx" in name else f"{rows},f32"
+            problem += [f"--random={tensor}_scale={scale},{seed + 2}"]
+        problem += [f"--random=bias={n},i32,5"] if name == "gemm_int8" else []
+        yield problem + [f"--random=c={m}x{n},bf16,6", f"--strides=c={-(-n // 8) * 8}x1"]
+
+
+def named_runs(build, directory):
+    """Kernels of kernels/tile, which must leave what they leave unchanged."""
+    for name in ("gemm_fp8", "gemm_int8", "gemm_mxfp8", "gemm_mxfp4"):
+        code, manifest = directory / f"{name}.hsaco", directory / f"{name}.manifest.json"
+        compile_it = [str(build / "bin" / "hocketc"), str(ROOT / "kernels/tile" / f"{name}.mlir"), "-o", str(code),
+                      f"--manifest={manifest}"]
+        yield (name, compile_it, [str(build / "bin" / "hocket-dev"), "mutate", "kernel", str(code), "--manifest",
+                                  str(manifest)], list(tile_problems(name, GEMM_SMALL)))
 
 
 def mutate(name, compile_it, command, problems, sample, directory):
@@ -320,8 +377,8 @@ def mutate(name, compile_it, command, problems, sample, directory):
     report, log = directory / f"{name}.json", directory / f"{name}.log"
     report.unlink(missing_ok=True)
     command = command + ["--json", str(report)] + sample
-    for problem in problems.split():
-        command += options_of(problem)
+    for problem in problems.split() if isinstance(problems, str) else problems:
+        command += options_of(problem) if isinstance(problem, str) else problem
     with open(log, "w", encoding="utf-8") as output:
         for each in filter(None, (compile_it, command)):
             subprocess.run(each, stdout=output, stderr=subprocess.STDOUT, check=False)
