@@ -59,7 +59,8 @@ PING_PONG_CAUSAL = PING_PONG + " 256x330 256x460 256x520 700x700 700x764 700x732
 # Few queries of heads that share keys; waves share the tiles of 128 keys, whole ones and such as end for one of them.
 SPLIT_WAVES = """1x1,heads=8 1x128,heads=8 1x100,heads=8 1x256,heads=8 1x384,heads=8 1x512,heads=8,data=rising 1x333,heads=8
     1x1000,heads=8,kv-heads=2,batch=2,data=rising 3x700,heads=8,data=rising 1x40,heads=8 1x520,heads=8,data=large
-    4x3,heads=8 1x300,heads=8,scale=-0.1 9x900,heads=16,kv-heads=1"""
+    4x3,heads=8 1x300,heads=8,scale=-0.1 9x900,heads=16,kv-heads=1 3x300,heads=8,strides=q=5001+1033+129
+    5x300,heads=6,kv-heads=2 40x700,heads=6,kv-heads=2,data=rising"""
 REGISTER_PIPELINE = """100x31 128x32 128x64 70x130,heads=2,kv-heads=1,data=rising 130x330 33x500,data=rising 97x128"""
 REGISTER_PIPELINE_CAUSAL = REGISTER_PIPELINE + " 300x300 300x100 97x256 97x32"
 SMALL_HEADS = """40x300 130x450,heads=2,kv-heads=1,data=rising 128x512 128x448 100x60 128x64 128x128 128x192
@@ -168,8 +169,9 @@ BACKWARD_PACKED = """1x1,seqlens-q=40/41+0+129+64/70+1,seqlens-kv=130/135+7+64+0
 BACKWARD_SINK = "20x40 1030x33 300x70,batch=2 2100x64,data=rising"
 GEMM_DUAL_WAVE = "300x133x190 290x300x192 300x290x449 256x256x448 40x520x650 7x9x1"
 GEMM = "290x300x128 300x290x100 300x133x449 256x256x384 40x520x650 7x9x1"
-# The depth of fp4 counts twice.
-GEMM_SMALL = "290x300x192 256x256x256 256x256x384 40x300x512 256x256x768 300x133x449 270x299x98 7x9x2"
+# The depth in steps of two bytes, of which tiles have 64: loops of 1 to 11 tiles, whole ones and such as end within one.
+GEMM_SMALL = """256x256x64 256x256x128 256x256x192 256x256x256 256x256x320 256x256x384 256x256x448 256x256x704 40x300x100
+    300x133x190 270x299x449 40x520x650 300x40x333 7x9x1"""
 # More blocks than workgroups, whole and cut.
 GEMM_PERSISTENT = "4352x4096x192 4300x4250x449 4352x4352x448 4400x4090x97 300x133x650"
 
@@ -346,10 +348,11 @@ def runs(build, directory):
 
 
 def tile_problems(name, sizes):
-    """Options of the tensors of kernels/tile's products of 8 and 4 bits, for sizes "MxNxK"."""
+    """Options of the tensors of kernels/tile's products of 8 and 4 bits, for sizes "MxNxK", K in steps of two bytes."""
+    packed, element = (2, "i8") if name == "gemm_mxfp4" else (1, "i8" if name == "gemm_int8" else "f8e4m3")
     for size in sizes.split():
         m, n, k = (int(number) for number in size.split("x"))
-        packed, element = (2, "i8") if name == "gemm_mxfp4" else (1, "i8" if name == "gemm_int8" else "f8e4m3")
+        k *= 2 * packed
         width = -(-k // packed)
         room = -(-width // 16) * 16
         problem = ["--problem"]
