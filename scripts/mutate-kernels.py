@@ -59,8 +59,11 @@ PING_PONG_CAUSAL = PING_PONG + " 256x330 256x460 256x520 700x700 700x764 700x732
 # Few queries of heads that share keys; waves share the tiles of 128 keys, whole ones and such as end for one of them.
 SPLIT_WAVES = """1x1,heads=8 1x128,heads=8 1x100,heads=8 1x256,heads=8 1x384,heads=8 1x512,heads=8,data=rising 1x333,heads=8
     1x1000,heads=8,kv-heads=2,batch=2,data=rising 3x700,heads=8,data=rising 1x40,heads=8 1x520,heads=8,data=large
-    4x3,heads=8 1x300,heads=8,scale=-0.1 9x900,heads=16,kv-heads=1 3x300,heads=8,strides=q=5001+1033+129
+    4x3,heads=8 1x300,heads=8,scale=-0.1 9x900,heads=16,kv-heads=1 3x300,heads=8
     5x300,heads=6,kv-heads=2 40x700,heads=6,kv-heads=2,data=rising"""
+# And queries of heads of their own, whose diagonal cuts two tiles, in loops of every length.
+SPLIT_WAVES_CAUSAL = SPLIT_WAVES + " " + " ".join(
+    f"32x{keys},heads=2,kv-heads=2{data}" for keys in range(152, 1300, 128) for data in ("", ",data=rising"))
 REGISTER_PIPELINE = """100x31 128x32 128x64 70x130,heads=2,kv-heads=1,data=rising 130x330 33x500,data=rising 97x128"""
 REGISTER_PIPELINE_CAUSAL = REGISTER_PIPELINE + " 300x300 300x100 97x256 97x32"
 SMALL_HEADS = """40x300 130x450,heads=2,kv-heads=1,data=rising 128x512 128x448 100x60 128x64 128x128 128x192
@@ -243,7 +246,8 @@ def small_runs():
            "--kernel fmha_fwd_i8_ping_pong_small_tiles", "causal", DUAL_WAVE_128)
     keys = "--dtype bf16_kv_f8e4m3 --descale"
     for mask in ("none", "causal"):
-        yield f"f8-keys-split_waves-d128-{mask}", f"{keys} --kernel fmha_fwd_f8_keys_split_waves", mask, SPLIT_WAVES
+        yield (f"f8-keys-split_waves-d128-{mask}", f"{keys} --kernel fmha_fwd_f8_keys_split_waves", mask,
+               SPLIT_WAVES_CAUSAL if mask == "causal" else SPLIT_WAVES)
         yield f"f32-lone_wave-d128-{mask}", "--dtype f32 --kernel fmha_fwd_f32", mask, SHORT_TILES
 
 
@@ -345,6 +349,7 @@ def runs(build, directory):
         yield (name, compile_it, [program, "mutate", "gemm", str(code), "--manifest", str(manifest), "--data",
                                   "integers"] + (["--check-rows", "600"] if text else []), problems)
     yield from named_runs(build, directory)
+    yield from quantise_runs(build, directory)
 
 
 def tile_problems(name, sizes):
@@ -372,6 +377,56 @@ def named_runs(build, directory):
                       f"--manifest={manifest}"]
         yield (name, compile_it, [str(build / "bin" / "hocket-dev"), "mutate", "kernel", str(code), "--manifest",
                                   str(manifest)], list(tile_problems(name, GEMM_SMALL)))
+
+
+# Kernels that hocket.quantize makes: how, and of tensors of [2, seq, 3, 64] those beside x, for what rows and blocks there are.
+QUANTISERS = {
+    "quantize-amax": ("'f8e4m3', per='block', block=96", "quantize_amax", "x=2x{seq}x3x64,f16 amax={all_parts},f32"),
+    "quantize-block": ("'f8e4m3', per='block', block=96", "quantize_block",
+                       "x=2x{seq}x3x64,f16 values=2x{seq}x3x64,f8e4m3 scale=2x3x{parts},f32 amax={all_parts},f32"),
+    "quantize-token": ("'f8e4m3', per='token'", "quantize_token", "x=2x{seq}x3x64,f16 values=2x{seq}x3x64,f8e4m3 scale=2x{seq}x3x1,f32"),
+    "quantize-mx4": ("'f4e2m1', per='mx'", "quantize_mx", "x=2x{seq}x3x32,i32 values=2x{seq}x3x32,i8 scale=2x{seq}x3x2,i8"),
+}
+QUANTISED_ROWS = (1, 31, 32, 70, 96, 100, 170, 500)
+
+
+def take_from_cache(directory, kernel, code, manifest):
+    """Of kernels that a program left in its cache the one whose name begins with `kernel` (lib/Jit/CacheFormat.cpp)."""
+    for path in pathlib.Path(directory).rglob("*"):
+        content = path.read_bytes() if path.is_file() else b""
+        if not content.startswith(b"hocketK1"):
+            continue
+        parts, at = [], 40
+        while at < len(content):
+            length = int.from_bytes(content[at:at + 8], "little")
+            parts.append(content[at + 8:at + 8 + length])
+            at += 8 + length
+        if json.loads(parts[2])["kernel"].startswith(kernel):
+            manifest.write_bytes(parts[2])
+            code.write_bytes(parts[4])
+
+
+def quantise_runs(build, directory):
+    """What quantises, which must leave what it leaves unchanged. Needs the Python module and numpy."""
+    for name, (how, kernel, tensors) in QUANTISERS.items():
+        code, manifest, cache = directory / f"{name}.hsaco", directory / f"{name}.manifest.json", directory / f"{name}.cache"
+        make = f"import hocket, numpy; hocket.quantize(numpy.zeros((1, 9, 1, 64), 'float16'), {how})"
+        script = (f"import os, runpy; os.environ['HOCKET_CACHE_DIR'] = {str(cache)!r}\n{make}\n"
+                  f"import pathlib; own = runpy.run_path({__file__!r})\n"
+                  f"own['take_from_cache']({str(cache)!r}, {kernel!r}, pathlib.Path({str(code)!r}), pathlib.Path({str(manifest)!r}))")
+        problems = []
+        for rows in QUANTISED_ROWS:
+            parts = -(-rows // 96)
+            options = [f"--random={tensor},{seed}" for seed, tensor in enumerate(
+                tensors.format(seq=rows, parts=parts, all_parts=6 * parts).split(), 1)]
+            shared = ["--scalar=part_rows=96"] if "amax" in tensors else []
+            shared += [f"--scalar=parts={parts}"] if "amax" in tensors and "{parts}" not in tensors else []
+            problems.append(["--problem", *options, *shared])
+            # Heads at odd distances are loaded element by element; of fp4 they are whole words.
+            if rows == 100 and "f16" in tensors:
+                problems.append(["--problem", *options, *shared, "--strides=x=20001x195x65x1"])
+        yield (name, ["env", f"PYTHONPATH={build / 'python'}", sys.executable, "-c", script],
+               [str(build / "bin" / "hocket-dev"), "mutate", "kernel", str(code), "--manifest", str(manifest)], problems)
 
 
 def mutate(name, compile_it, command, problems, sample, directory):
