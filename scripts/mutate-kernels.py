@@ -49,6 +49,21 @@ READ_AHEAD_256 = """32x32 128x32 128x64 128x96 128x128 128x160 128x192 128x224 1
 # With rows that see no key at all.
 TWICE = READ_AHEAD_256 + """ 40x100,scale=-0.1 40x9 40x352,data=rising 300x33 300x33,data=rising 100x333,data=large
     128x288,data=large 128x320,data=large 128x256,data=large 40x64,data=large 40x96,data=large"""
+# Tiles of 128 keys, workgroups of 256 rows, with numbers that scale Q, K and V, and a scale that turns Q over.
+PING_PONG = """64x128 256x256 256x384 256x512 256x640 256x1024 256x1152 33x97 225x130 256x270 200x450 300x300 40x1000
+    200x450,batch=2,heads=2,kv-heads=1 1x1,batch=2,heads=4,kv-heads=2 64x128,data=rising 256x256,data=rising
+    256x512,data=rising 256x640,data=rising 33x520,data=rising 100x333,data=rising 256x512,data=large 256x640,data=large
+    100x333,data=large 40x300,scale=-0.1"""
+# And such that the diagonal cuts in every place.
+PING_PONG_CAUSAL = PING_PONG + " 256x330 256x460 256x520 700x700 700x764 700x732 225x512 225x576 33x256 40x9 300x33"
+# Few queries of heads that share keys; waves share the tiles of 128 keys, whole ones and such as end for one of them.
+SPLIT_WAVES = """1x1,heads=8 1x128,heads=8 1x100,heads=8 1x256,heads=8 1x384,heads=8 1x512,heads=8,data=rising 1x333,heads=8
+    1x1000,heads=8,kv-heads=2,batch=2,data=rising 3x700,heads=8,data=rising 1x40,heads=8 1x520,heads=8,data=large
+    4x3,heads=8 1x300,heads=8,scale=-0.1 9x900,heads=16,kv-heads=1 3x300,heads=8
+    5x300,heads=6,kv-heads=2 40x700,heads=6,kv-heads=2,data=rising"""
+# And queries of heads of their own, whose diagonal cuts two tiles, in loops of every length.
+SPLIT_WAVES_CAUSAL = SPLIT_WAVES + " " + " ".join(
+    f"32x{keys},heads=2,kv-heads=2{data}" for keys in range(152, 1300, 128) for data in ("", ",data=rising"))
 REGISTER_PIPELINE = """100x31 128x32 128x64 70x130,heads=2,kv-heads=1,data=rising 130x330 33x500,data=rising 97x128"""
 REGISTER_PIPELINE_CAUSAL = REGISTER_PIPELINE + " 300x300 300x100 97x256 97x32"
 SMALL_HEADS = """40x300 130x450,heads=2,kv-heads=1,data=rising 128x512 128x448 100x60 128x64 128x128 128x192
@@ -157,6 +172,9 @@ BACKWARD_PACKED = """1x1,seqlens-q=40/41+0+129+64/70+1,seqlens-kv=130/135+7+64+0
 BACKWARD_SINK = "20x40 1030x33 300x70,batch=2 2100x64,data=rising"
 GEMM_DUAL_WAVE = "300x133x190 290x300x192 300x290x449 256x256x448 40x520x650 7x9x1"
 GEMM = "290x300x128 300x290x100 300x133x449 256x256x384 40x520x650 7x9x1"
+# The depth in steps of two bytes, of which tiles have 64: loops of 1 to 11 tiles, whole ones and such as end within one.
+GEMM_SMALL = """256x256x64 256x256x128 256x256x192 256x256x256 256x256x320 256x256x384 256x256x448 256x256x704 40x300x100
+    300x133x190 270x299x449 40x520x650 300x40x333 7x9x1"""
 # More blocks than workgroups, whole and cut.
 GEMM_PERSISTENT = "4352x4096x192 4300x4250x449 4352x4352x448 4400x4090x97 300x133x650"
 
@@ -213,6 +231,24 @@ def forward_runs():
            PAGED_VECTORS)
     yield "paged16-lists-d128-none", "--kernel fmha_fwd_double_buffer_w4 --page-size 16 --page-table csr", "none", PAGED
     yield "combine-d64", f"{split} 9 --launch 2", "none", COMBINE
+
+
+def small_runs():
+    """The same for types of 8 and 4 bits, caches of 8 bits, and f32."""
+    e4m3, scaled = "--dtype f8e4m3", "--dtype f8e4m3 --descale"
+    yield "f8-ping_pong-d128-none", f"{scaled} --kernel fmha_fwd_f8_ping_pong", "none", PING_PONG
+    yield "f8-ping_pong-d128-causal", f"{scaled} --kernel fmha_fwd_f8_ping_pong_causal", "causal", PING_PONG_CAUSAL
+    yield "mx8-ping_pong-d128-none", f"{e4m3} --mx --kernel fmha_fwd_mx8_ping_pong", "none", PING_PONG
+    yield "mx4-ping_pong-d128-none", "--dtype f4e2m1_v_f8e4m3 --mx --kernel fmha_fwd_mx4_ping_pong", "none", PING_PONG
+    integers = "--dtype i8_v_f8e4m3 --descale"
+    yield "i8-ping_pong-d128-none", f"{integers} --kernel fmha_fwd_i8_ping_pong", "none", PING_PONG
+    yield ("i8-ping_pong-sage-d128-causal", f"{integers} --descale-rows 32 --descale-keys 64 --descale-channels "
+           "--kernel fmha_fwd_i8_ping_pong_small_tiles", "causal", DUAL_WAVE_128)
+    keys = "--dtype bf16_kv_f8e4m3 --descale"
+    for mask in ("none", "causal"):
+        yield (f"f8-keys-split_waves-d128-{mask}", f"{keys} --kernel fmha_fwd_f8_keys_split_waves", mask,
+               SPLIT_WAVES_CAUSAL if mask == "causal" else SPLIT_WAVES)
+        yield f"f32-lone_wave-d128-{mask}", "--dtype f32 --kernel fmha_fwd_f32", mask, SHORT_TILES
 
 
 def modified_runs():
@@ -279,15 +315,15 @@ def options_of(problem):
 
 
 # What leaves no registers for LSE.
-WITHOUT_LSE = "fmha_fwd_products_apart"
+WITHOUT_LSE = ("fmha_fwd_products_apart", "fmha_fwd_f8_ping_pong_causal")
 
 
 def runs(build, directory):
     """Of each run: its name, commands that come first, and the command to which problems are added."""
     program = str(build / "bin" / "hocket-dev")
-    for name, options, mask, problems in [*forward_runs(), *modified_runs(), *append_runs(), *work_runs()]:
+    for name, options, mask, problems in [*forward_runs(), *small_runs(), *modified_runs(), *append_runs(), *work_runs()]:
         causal = ["--causal"] if mask == "causal" else []
-        lse = [] if WITHOUT_LSE in options else ["--lse"]
+        lse = [] if any(kernel in options for kernel in WITHOUT_LSE) else ["--lse"]
         yield name, [], [program, "mutate", *lse, *options.split(), *causal], problems
     for name, options, mask, problems in backward_runs():
         causal = ["--causal"] if mask == "causal" else []
@@ -312,6 +348,85 @@ def runs(build, directory):
                       f"--schedule={schedule}", "-o", str(code), f"--manifest={manifest}"]
         yield (name, compile_it, [program, "mutate", "gemm", str(code), "--manifest", str(manifest), "--data",
                                   "integers"] + (["--check-rows", "600"] if text else []), problems)
+    yield from named_runs(build, directory)
+    yield from quantise_runs(build, directory)
+
+
+def tile_problems(name, sizes):
+    """Options of the tensors of kernels/tile's products of 8 and 4 bits, for sizes "MxNxK", K in steps of two bytes."""
+    packed, element = (2, "i8") if name == "gemm_mxfp4" else (1, "i8" if name == "gemm_int8" else "f8e4m3")
+    for size in sizes.split():
+        m, n, k = (int(number) for number in size.split("x"))
+        k *= 2 * packed
+        width = -(-k // packed)
+        room = -(-width // 16) * 16
+        problem = ["--problem"]
+        for tensor, rows, seed in (("a", m, 1), ("b", n, 2)):
+            problem += [f"--random={tensor}={rows}x{width},{element},{seed}", f"--strides={tensor}={room}x1"]
+            scale = f"{-(-k // 32)}x{rows},e8m0" if "mx" in name else f"{rows},f32"
+            problem += [f"--random={tensor}_scale={scale},{seed + 2}"]
+        problem += [f"--random=bias={n},i32,5"] if name == "gemm_int8" else []
+        yield problem + [f"--random=c={m}x{n},bf16,6", f"--strides=c={-(-n // 8) * 8}x1"]
+
+
+def named_runs(build, directory):
+    """Kernels of kernels/tile, which must leave what they leave unchanged."""
+    for name in ("gemm_fp8", "gemm_int8", "gemm_mxfp8", "gemm_mxfp4"):
+        code, manifest = directory / f"{name}.hsaco", directory / f"{name}.manifest.json"
+        compile_it = [str(build / "bin" / "hocketc"), str(ROOT / "kernels/tile" / f"{name}.mlir"), "-o", str(code),
+                      f"--manifest={manifest}"]
+        yield (name, compile_it, [str(build / "bin" / "hocket-dev"), "mutate", "kernel", str(code), "--manifest",
+                                  str(manifest)], list(tile_problems(name, GEMM_SMALL)))
+
+
+# Kernels that hocket.quantize makes: how, and of tensors of [2, seq, 3, 64] those beside x, for what rows and blocks there are.
+QUANTISERS = {
+    "quantize-amax": ("'f8e4m3', per='block', block=96", "quantize_amax", "x=2x{seq}x3x64,f16 amax={all_parts},f32"),
+    "quantize-block": ("'f8e4m3', per='block', block=96", "quantize_block",
+                       "x=2x{seq}x3x64,f16 values=2x{seq}x3x64,f8e4m3 scale=2x3x{parts},f32 amax={all_parts},f32"),
+    "quantize-token": ("'f8e4m3', per='token'", "quantize_token", "x=2x{seq}x3x64,f16 values=2x{seq}x3x64,f8e4m3 scale=2x{seq}x3x1,f32"),
+    "quantize-mx4": ("'f4e2m1', per='mx'", "quantize_mx", "x=2x{seq}x3x32,i32 values=2x{seq}x3x32,i8 scale=2x{seq}x3x2,i8"),
+}
+QUANTISED_ROWS = (1, 31, 32, 70, 96, 100, 170, 500)
+
+
+def take_from_cache(directory, kernel, code, manifest):
+    """Of kernels that a program left in its cache the one whose name begins with `kernel` (lib/Jit/CacheFormat.cpp)."""
+    for path in pathlib.Path(directory).rglob("*"):
+        content = path.read_bytes() if path.is_file() else b""
+        if not content.startswith(b"hocketK1"):
+            continue
+        parts, at = [], 40
+        while at < len(content):
+            length = int.from_bytes(content[at:at + 8], "little")
+            parts.append(content[at + 8:at + 8 + length])
+            at += 8 + length
+        if json.loads(parts[2])["kernel"].startswith(kernel):
+            manifest.write_bytes(parts[2])
+            code.write_bytes(parts[4])
+
+
+def quantise_runs(build, directory):
+    """What quantises, which must leave what it leaves unchanged. Needs the Python module and numpy."""
+    for name, (how, kernel, tensors) in QUANTISERS.items():
+        code, manifest, cache = directory / f"{name}.hsaco", directory / f"{name}.manifest.json", directory / f"{name}.cache"
+        make = f"import hocket, numpy; hocket.quantize(numpy.zeros((1, 9, 1, 64), 'float16'), {how})"
+        script = (f"import os, runpy; os.environ['HOCKET_CACHE_DIR'] = {str(cache)!r}\n{make}\n"
+                  f"import pathlib; own = runpy.run_path({__file__!r})\n"
+                  f"own['take_from_cache']({str(cache)!r}, {kernel!r}, pathlib.Path({str(code)!r}), pathlib.Path({str(manifest)!r}))")
+        problems = []
+        for rows in QUANTISED_ROWS:
+            parts = -(-rows // 96)
+            options = [f"--random={tensor},{seed}" for seed, tensor in enumerate(
+                tensors.format(seq=rows, parts=parts, all_parts=6 * parts).split(), 1)]
+            shared = ["--scalar=part_rows=96"] if "amax" in tensors else []
+            shared += [f"--scalar=parts={parts}"] if "amax" in tensors and "{parts}" not in tensors else []
+            problems.append(["--problem", *options, *shared])
+            # Heads at odd distances are loaded element by element; of fp4 they are whole words.
+            if rows == 100 and "f16" in tensors:
+                problems.append(["--problem", *options, *shared, "--strides=x=20001x195x65x1"])
+        yield (name, ["env", f"PYTHONPATH={build / 'python'}", sys.executable, "-c", script],
+               [str(build / "bin" / "hocket-dev"), "mutate", "kernel", str(code), "--manifest", str(manifest)], problems)
 
 
 def mutate(name, compile_it, command, problems, sample, directory):
@@ -320,8 +435,8 @@ def mutate(name, compile_it, command, problems, sample, directory):
     report, log = directory / f"{name}.json", directory / f"{name}.log"
     report.unlink(missing_ok=True)
     command = command + ["--json", str(report)] + sample
-    for problem in problems.split():
-        command += options_of(problem)
+    for problem in problems.split() if isinstance(problems, str) else problems:
+        command += options_of(problem) if isinstance(problem, str) else problem
     with open(log, "w", encoding="utf-8") as output:
         for each in filter(None, (compile_it, command)):
             subprocess.run(each, stdout=output, stderr=subprocess.STDOUT, check=False)

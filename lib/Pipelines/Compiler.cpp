@@ -391,7 +391,7 @@ Status Compiler::verifyTargets() {
 }
 
 static bool isStore(Operation *op) {
-  if (isa<tile::StoreOp, tile::StoreBlockOp, tile::StoreRowsOp, tile::AtomicAddOp>(op))
+  if (isa<tile::StoreOp, tile::StoreBlockOp, tile::StoreRowsOp, tile::AtomicAddOp, tile::CombineOp>(op))
     return true;
   return !isa<tile::TileDialect>(op->getDialect()) && hasEffect<MemoryEffects::Write>(op);
 }

@@ -4,17 +4,6 @@
 using namespace hocket;
 using namespace hocket::run;
 
-/// `options` with what `controls` say; both kinds of problems name these alike.
-template <typename Options>
-static Options withControls(Options options, const RunControls &controls) {
-  options.seed = controls.seed;
-  options.interleavings = controls.interleavings;
-  options.check = controls.check;
-  options.verify = controls.verify;
-  options.instructionLimit = controls.instructionLimit;
-  return options;
-}
-
 /// `launches`, of which number `changed` has another code object.
 static std::vector<attention::PlannedLaunch>
 withCodeObject(std::vector<attention::PlannedLaunch> launches, size_t changed,

@@ -19,6 +19,17 @@ struct RunControls {
   uint64_t instructionLimit = 0; ///< of one workgroup; 0: the simulator's default
 };
 
+/// `options` with what `controls` say; all kinds of problems name these alike.
+template <typename Options>
+Options withControls(Options options, const RunControls &controls) {
+  options.seed = controls.seed;
+  options.interleavings = controls.interleavings;
+  options.check = controls.check;
+  options.verify = controls.verify;
+  options.instructionLimit = controls.instructionLimit;
+  return options;
+}
+
 struct RunOutcome {
   std::vector<runtime::Finding> findings;
   std::vector<std::string> failures; ///< empty: right

@@ -1,6 +1,6 @@
 // hocket-dev mutate: how good the checks are, measured by faults that are put into a kernel.
 //
-// The kernel is an attention forward's, or with `mutate gemm` a matrix product's. One instruction
+// The kernel is an attention forward's, a backward's, a matrix product's, or any of the tile language. One instruction
 // at a time is changed in the code object and the problem run checked, under
 // several interleavings, and verified. A mutant is caught by a finding, an error or a wrong result;
 // what is not caught must be shown to be the same program, by a proof from a fixed list, or it is
@@ -9,6 +9,7 @@
 #include "BackwardRequest.h"
 #include "ForwardOptions.h"
 #include "GemmRequest.h"
+#include "NamedRequest.h"
 #include "Output.h"
 #include "ProblemRunner.h"
 
@@ -550,50 +551,64 @@ readBackwards(const std::vector<std::vector<const char *>> &problems) {
   return std::optional(std::move(request));
 }
 
-/// Matrix products, likewise.
-static Result<std::optional<MutationRequest>>
-readProducts(const std::vector<std::vector<const char *>> &problems) {
+/// What `parse` reads of each problem's options, likewise: of the first comes the kernel, `runner` runs each.
+template <typename Parse, typename Runner>
+static Result<std::optional<MutationRequest>> readEach(const std::vector<std::vector<const char *>> &problems, Parse parse,
+                                                       Runner runner) {
   MutationRequest request;
   std::optional<SaidOnce> once;
   for (const std::vector<const char *> &args : problems) {
-    Result<std::optional<GemmRequest>> own =
-        parseGemmRequest("mutate gemm", kTitle, args, MutateVis);
+    auto own = parse(args);
     if (!own.ok())
       return own.error();
     if (!*own)
       return std::optional<MutationRequest>();
-    GemmRequest &gemm = **own;
-    SaidOnce said{gemm.options, gemm.mutants, gemm.json};
+    auto &read = **own;
+    SaidOnce said{read.options, read.mutants, read.json};
     if (once) {
       if (Status status = checkFurther(*once, said); !status.ok())
         return status.error();
     } else {
       once = std::move(said);
-      request.kernel = std::move(gemm.kernel);
-      request.seed = gemm.options.seed, request.mutants = std::move(gemm.mutants);
-      request.interleavings = gemm.options.interleavings;
-      request.json = gemm.json;
+      request.kernel = std::move(read.kernel);
+      request.seed = read.options.seed, request.mutants = std::move(read.mutants);
+      request.interleavings = read.options.interleavings;
+      request.json = read.json;
     }
-    gemm.options.progress = {};
-    request.trials.emplace_back().run =
-        runnerOf(request.kernel.manifest, gemm.problem, gemm.options);
+    read.options.progress = {};
+    request.trials.emplace_back().run = runner(request.kernel.manifest, read);
   }
   return std::optional(std::move(request));
 }
 
+static Result<std::optional<MutationRequest>> readProducts(const std::vector<std::vector<const char *>> &problems) {
+  return readEach(
+      problems, [](const auto &args) { return parseGemmRequest("mutate gemm", kTitle, args, MutateVis); },
+      [](const manifest::Manifest &manifest, const GemmRequest &gemm) {
+        return runnerOf(manifest, gemm.problem, gemm.options);
+      });
+}
+
+static Result<std::optional<MutationRequest>> readNamed(const std::vector<std::vector<const char *>> &problems) {
+  return readEach(
+      problems, [](const auto &args) { return parseNamedRequest("mutate kernel", kTitle, args); },
+      [](const manifest::Manifest &manifest, const NamedRequest &named) { return runnerOf(manifest, named); });
+}
+
 Result<int> run::mutateCommand(llvm::ArrayRef<const char *> args) {
-  StringRef kind = args.empty() ? StringRef() : StringRef(args.front());
-  bool isProduct = kind == "gemm", isBackward = kind == "fmha-bwd";
-  std::vector<std::vector<std::string>> lists = splitProblems(
-      args.drop_front(isProduct || isBackward), isProduct || isBackward ? "" : "--code-object=");
+  static const std::map<StringRef, Result<std::optional<MutationRequest>> (*)(
+                                       const std::vector<std::vector<const char *>> &)>
+      kinds = {{"gemm", readProducts}, {"fmha-bwd", readBackwards}, {"kernel", readNamed}};
+  auto kind = args.empty() ? kinds.end() : kinds.find(args.front());
+  const bool isForward = kind == kinds.end();
+  std::vector<std::vector<std::string>> lists =
+      splitProblems(args.drop_front(isForward ? 0 : 1), isForward ? "--code-object=" : "");
   std::vector<std::vector<const char *>> problems; // point into `lists`
   for (const std::vector<std::string> &list : lists)
     for (std::vector<const char *> &pointers = problems.emplace_back();
          const std::string &arg : list)
       pointers.push_back(arg.c_str());
-  auto request = isProduct    ? readProducts(problems)
-                 : isBackward ? readBackwards(problems)
-                              : readForwards(problems);
+  auto request = isForward ? readForwards(problems) : kind->second(problems);
   if (!request.ok())
     return request.error();
   return *request ? mutate(**std::move(request)) : Result<int>(exitRight);

@@ -85,12 +85,13 @@ Status Bench::readKernels(const Options &options) {
     bool published = llvm::is_contained(table.kernels, name.str());
     auto [what, splits] = choice.rsplit(':');
     int64_t number = 0;
-    if (splits.getAsInteger(10, number))
+    const bool isSplit = !splits.getAsInteger(10, number);
+    if (!isSplit)
       what = choice;
     if (number < 0 || number > attention::mostSplits)
       return invalidInput("option '--kernel' has the value '" + kernel + "', expected 0 to " +
                           std::to_string(attention::mostSplits) + " slices behind the colon");
-    kernels.push_back({name.str(), what.str(), published, number, {}});
+    kernels.push_back({name.str(), what.str(), published, isSplit ? std::optional(number) : std::nullopt, {}});
   }
   Result<ChosenChip> chip = chipNamed(options.string(OPT_arch, kArchitecture.str()));
   if (!chip.ok())
@@ -197,7 +198,7 @@ Result<Bench> Bench::read(const Options &options) {
 }
 
 Result<ForwardPlanPointer> Bench::planOf(const BenchKernel &kernel, ForwardProblem asked) {
-  asked.tuning.numSplits = kernel.splits;
+  asked.tuning.numSplits = kernel.splits.value_or(asked.tuning.numSplits);
   Result<ForwardPlanPointer> plan = planner->plan(kernel.choice, asked);
   // Published figures do not say whether LSE was written; a compiled kernel that has to gets room for it.
   bool isFile = StringRef(kernel.choice).contains(',');
@@ -210,7 +211,7 @@ Result<ForwardPlanPointer> Bench::planOf(const BenchKernel &kernel, ForwardProbl
 
 Result<ListedPlan> Bench::planOf(const BenchKernel &kernel, const ListedProblem &asked, BenchCell &cell) {
   const auto *backward = std::get_if<BackwardProblem>(&asked);
-  if (backward && kernel.splits > 1)
+  if (backward && kernel.splits.value_or(0) > 1)
     return unsupported("a backward does not split keys; leave out the number of slices");
   if (backward) {
     Result<BackwardPlanPointer> plan = planner->plan(kernel.choice, *backward);

@@ -18,6 +18,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
+#include <optional>
 #include <set>
 
 namespace hocket::run {
@@ -26,7 +27,7 @@ namespace hocket::run {
 struct BenchKernel {
   std::string name, choice;
   bool published = false; ///< a column of the file of measurements
-  int64_t splits = 0;     ///< of split KV: 0 as the heuristic says
+  std::optional<int64_t> splits; ///< of split KV: 0 as the heuristic says, none as the line says
   std::map<std::string, KindCaches> caches; ///< by variation of a compute unit, "" for none
 };
 

@@ -3,7 +3,7 @@ include "Common.td"
 
 defm problems : Value<"problems", "FILE", "Problems, CSV with the columns batch, seq_len or seq_q and seq_kv, heads, kv_heads, head_dim, head_dim_v, dtype, mask, or a column options with those of fmha-fwd (default: the published ones that are built in)">;
 defm published : Value<"published", "FILE", "The same with published measurements to compare with, in columns NAME_us (docs/published/)">;
-defm kernel : Value<"kernel", "NAME=CHOICE", "A kernel to run: CO,MANIFEST, a registered kernel, a schedule to compile, or auto, followed by :G to split the keys into G slices; NAME is a column of the file or one's own; may be repeated (default: hocket=auto)">;
+defm kernel : Value<"kernel", "NAME=CHOICE", "A kernel to run: CO,MANIFEST, a registered kernel, a schedule to compile, or auto, followed by :G to split the keys into G slices (default: as the line says); NAME is a column of the file or one's own; may be repeated (default: hocket=auto)">;
 defm rows : Value<"rows", "N,N,...", "Only these lines of the data, counted from 1 (default: all)">;
 defm arch : Value<"arch", "CHIP", "Chip to compile for and to predict: gfx950 (default) or gfx942">;
 defm device : Value<"device", "auto|hip|hip:N|sim", "hip measures, sim predicts (default: auto)">;

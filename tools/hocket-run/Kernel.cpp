@@ -101,26 +101,6 @@ static Result<Kernel> getKernel(const Options &options, const std::string &file)
              : compileText(options, file, *content);
 }
 
-static Result<manifest::Variables> readScalars(const std::vector<std::string> &texts) {
-  manifest::Variables scalars;
-  for (const std::string &text : texts) {
-    auto [name, number] = StringRef(text).split('=');
-    int64_t integer;
-    double real;
-    manifest::Value value;
-    if (!name.empty() && !number.getAsInteger(0, integer))
-      value = manifest::Value::integer(integer);
-    else if (!name.empty() && !number.getAsDouble(real) && std::isfinite(real))
-      value = manifest::Value::real(real);
-    else
-      return invalidInput("option '--scalar' has the value '" + text +
-                          "', expected a name and a number as in 'scale=0.125'");
-    if (!scalars.try_emplace(name.str(), value).second)
-      return invalidInput("scalar '" + name.str() + "' is given twice");
-  }
-  return std::move(scalars);
-}
-
 /// Says how to read a file as what the kernel takes, where its numbers are of another type.
 static Status checkTypes(const manifest::Manifest &manifest,
                          const std::vector<KernelTensor> &tensors) {

@@ -178,7 +178,23 @@ void CodeFlow::decideMaskBranches() {
   }
 }
 
-/// A block of arithmetic that ends with such a branch is passed in one direction by each way that comes there.
+/// Whether an instruction may stand in the code more than once: it computes or reads LDS. Of what is fetched, of waits and
+/// barriers it is asked what follows if it is changed, and then there must be one.
+static bool mayBeRepeated(InstructionClass kind) {
+  switch (kind) {
+  case InstructionClass::Salu:
+  case InstructionClass::Valu:
+  case InstructionClass::Packed:
+  case InstructionClass::Transcendental:
+  case InstructionClass::Mfma:
+  case InstructionClass::LdsRead:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// A block of such instructions that ends with such a branch is passed in one direction by each way that comes there.
 void CodeFlow::threadBranches() {
   struct Threaded {
     size_t from, first, last, to;
@@ -191,8 +207,7 @@ void CodeFlow::threadBranches() {
     size_t first = branch;
     while (nodes[first].previous.size() == 1) {
       const size_t before = nodes[first].previous.front();
-      const bool computes = nodes[before].kind == InstructionClass::Salu || nodes[before].kind == InstructionClass::Valu;
-      if (before + 1 != first || nodes[before].next.size() != 1 || !computes)
+      if (before + 1 != first || nodes[before].next.size() != 1 || !mayBeRepeated(nodes[before].kind))
         break;
       first = before;
     }

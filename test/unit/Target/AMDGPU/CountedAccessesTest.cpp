@@ -187,22 +187,24 @@ TEST(CountedAccesses, AreNotCountedOnWaysThatNoLaneTakes) {
       << "half of the mask is another";
 }
 
-// "If it was the one way": a mask of all ones or zeros says so, and arithmetic may stand in front of the branch.
+// "If it was the one way": a mask of all ones or zeros says so; arithmetic, and reads of LDS that LLVM moved up, may stand
+// in front of the branch.
 TEST(CountedAccesses, AreNotCountedOnWaysThatAMaskDecides) {
   const CountedPlan plan = planOf({{Kind::Pass, 0, "", {1}},
                                    {Kind::LoadsToLds, 2, "", {2}},
                                    {Kind::Wait, 0, "", {3}},
                                    {Kind::Barrier, 0, "", {4}},
                                    {Kind::End, 0, "", {}}});
-  auto decided = [&](const std::string &ofOther, const std::string &ofBoth) {
+  auto decided = [&](const std::string &ofOther, const std::string &ofBoth, const std::string &inFront = "") {
     return check(kLoadToLds + "s_cbranch_scc1 other\n" + kLoadToLds + wait(0) + "s_mov_b64 s[4:5], 0\ns_branch both\nother:\n" +
-                     ofOther + "both:\ns_andn2_b64 vcc, exec, s[4:5]\n" + ofBoth + "s_cbranch_vccnz behind\n" + kLoadToLds +
+                     ofOther + "both:\n" + inFront + "s_andn2_b64 vcc, exec, s[4:5]\n" + ofBoth + "s_cbranch_vccnz behind\n" + kLoadToLds +
                      wait(0) + "behind:\n" + kBarrier + kEnd,
                  plan);
   };
   const std::string isOther = "s_mov_b64 s[4:5], -1\n", computes = "v_and_b32_e32 v1, 32, v0\n";
   EXPECT_TRUE(decided(isOther, "").ok());
   EXPECT_TRUE(decided(isOther, computes).ok());
+  EXPECT_TRUE(decided(isOther, computes, "ds_read_b128 v[4:7], v0\nv_pk_mul_f32 v[8:9], v[8:9], v[10:11]\n").ok());
   EXPECT_TRUE(decided(isOther, "v_cmp_lt_f32_e64 s[4:5], s8, 0\n").ok()) << "the mask has another use behind its last";
   EXPECT_FALSE(decided("s_mov_b64 s[4:5], 0\n", computes).ok()) << "the load is left out";
   EXPECT_FALSE(decided("s_mov_b64 s[4:5], s[6:7]\n", computes).ok()) << "nobody knows the mask";

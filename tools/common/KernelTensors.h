@@ -1,7 +1,9 @@
-// The tensors of `hocket-run kernel`: what the command line says of them, and what they hold.
+// Tensors and numbers of a kernel by name: what the command line says of them, and what they hold.
 #pragma once
 
 #include "Elements.h"
+
+#include "hocket/Manifest/Tensors.h"
 
 #include <optional>
 #include <string>
@@ -33,6 +35,8 @@ struct TensorTexts {
 
 /// Reads everything, files included, and checks that it fits together. Errors name the option.
 Result<std::vector<KernelTensor>> readTensors(const TensorTexts &texts);
+/// Texts as in "scale=0.125", of --scalar.
+Result<manifest::Variables> readScalars(const std::vector<std::string> &texts);
 
 /// How a tensor lies in memory: rows of `rowBytes` bytes, as they follow in C order, at `offsets`.
 struct TensorRows {

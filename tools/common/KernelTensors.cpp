@@ -320,6 +320,26 @@ Result<std::vector<KernelTensor>> run::readTensors(const TensorTexts &texts) {
   return std::move(tensors);
 }
 
+Result<manifest::Variables> run::readScalars(const std::vector<std::string> &texts) {
+  manifest::Variables scalars;
+  for (const std::string &text : texts) {
+    auto [name, number] = StringRef(text).split('=');
+    int64_t integer;
+    double real;
+    manifest::Value value;
+    if (!name.empty() && !number.getAsInteger(0, integer))
+      value = manifest::Value::integer(integer);
+    else if (!name.empty() && !number.getAsDouble(real) && std::isfinite(real))
+      value = manifest::Value::real(real);
+    else
+      return invalidInput("option '--scalar' has the value '" + text +
+                          "', expected a name and a number as in 'scale=0.125'");
+    if (!scalars.try_emplace(name.str(), value).second)
+      return invalidInput("scalar '" + name.str() + "' is given twice");
+  }
+  return std::move(scalars);
+}
+
 std::string run::describe(const Array &array) {
   std::string text;
   for (int64_t extent : array.shape)
