@@ -2,6 +2,7 @@
 
 What the library cannot do is refused by an exception that names the argument; nothing is ignored.
 """
+import copy
 import json
 import math
 
@@ -240,6 +241,18 @@ def _problem(q, k, v, layout, of_keys, mask, scale, num_splits, sequences):
     }
 
 
+def lse_as_elements(call, dout, dlse, q, k, v, out):
+    """The tensors of a backward that has `dlse`, torch's gradient of LSE, as well: it is taken from delta = rowsum(dO O), as
+    further elements of O, beside ones in dO and zeros in V. Of `call`, the layout and the names."""
+    width = v.shape[-1]
+    if width + _MORE > _LARGEST_HEAD:
+        raise Unsupported(f"the gradient of LSE needs {_MORE} elements more of heads, and '{call.names.v}' has {width}, at "
+                          f"most {_LARGEST_HEAD - _MORE}; do not use LSE where there is a gradient, or detach it")
+    dlse = dlse.t() if call.layout == "packed" else dlse.transpose(1, 2) if call.layout == "bshd" else dlse
+    minus, one = _tensors.in_parts(-dlse, out.dtype, _MORE)
+    return _tensors.beside(dout, one), q, k, _tensors.padded(v, _MORE), _tensors.beside(out, minus)
+
+
 class Modifications:
     """What changes the scores or hides keys: shipped ones by name or traced text, the numbers and tensors they take."""
 
@@ -318,8 +331,15 @@ class Call:
         self._adding = {"accumulate": _accumulation(accumulate), "deterministic": bool(deterministic)}
 
     @property
-    def is_dropping(self):
-        return self._dropout is not None
+    def dropout(self):
+        """The probability of dropping; None where nothing is dropped."""
+        return None if self._dropout is None else self._dropout[0]
+
+    def drop(self, seed, offset):
+        """Drops by another seed and offset."""
+        self._dropout = self.dropout, seed, offset
+        if self.problem is not None:
+            self.problem = {**self.problem, "dropout": self._dropout}
 
     @property
     def sequences_differ(self):
@@ -332,7 +352,7 @@ class Call:
         # Pools, and caches that are written to, are used where they are.
         copies = lambda key: key == "q" or not (self._paged or self._update)  # noqa: E731
         types = each_type(self.dtype)
-        views = {key: _tensors.read(_tensors.loadable(tensor) if copies(key) else tensor, name, types[key], self.stream)
+        views = {key: _tensors.read(_tensors.loaded(tensor) if copies(key) else tensor, name, types[key], self.stream)
                  for key, name, tensor in self.names.zip(q, k, v)}
         first = views["q"]
         if first.dtype not in ("bf16", "f16", "f32", *_tensors.SMALL):
@@ -380,7 +400,7 @@ class Call:
     def _read_like(self, tensor, name, shape, first, is_written=False):
         """A tensor of rows of heads, of the queries' type and place; of bf16 or f16 where they have 8 bits."""
         is_small = first.dtype in _tensors.SMALL
-        view = _tensors.read(tensor if is_written else _tensors.loadable(tensor), name, each_type(self.dtype)["o"], self.stream)
+        view = _tensors.read(tensor if is_written else _tensors.loaded(tensor), name, each_type(self.dtype)["o"], self.stream)
         _check_shape(view, shape)
         check_rows(view, self.layout)
         check_tensor(view, "bf16" if is_small and view.dtype != "f16" else view.dtype if is_small else first.dtype, first.device,
@@ -489,23 +509,17 @@ class Call:
         return tensor, view
 
     def backward_through_lse(self, dout, dlse, q, k, v, out, lse):
-        """The same with `dlse`, torch's gradient of LSE, which is taken from delta = rowsum(dO O): as further elements of O,
-        beside ones in dO and zeros in V."""
-        width = v.shape[-1]
-        if width + _MORE > _LARGEST_HEAD:
-            raise Unsupported(f"the gradient of LSE needs {_MORE} elements more of heads, and '{self.names.v}' has {width}, at "
-                              f"most {_LARGEST_HEAD - _MORE}; do not use LSE where there is a gradient, or detach it")
+        """The same with `dlse`, torch's gradient of LSE."""
         if self.problem is None:
             self._describe(q, k, v)
-        dlse = dlse.t() if self.layout == "packed" else dlse.transpose(1, 2) if self.layout == "bshd" else dlse
-        minus, one = _tensors.in_parts(-dlse, out.dtype, _MORE)
-        wide = _tensors.beside(dout, one), q, k, _tensors.padded(v, _MORE), _tensors.beside(out, minus), lse
-        own, self.problem = self.problem, {**self.problem, "head_dim_v": width + _MORE}
-        try:
-            dq, dk, dv, *others = self.backward(*wide)
-        finally:
-            self.problem = own
-        return dq, dk, dv[..., :width].contiguous(), *others
+        dq, dk, dv, *others = self.with_lse(v).backward(*lse_as_elements(self, dout, dlse, q, k, v, out), lse)
+        return dq, dk, dv[..., :v.shape[-1]].contiguous(), *others
+
+    def with_lse(self, v):
+        """The call whose backward takes what `lse_as_elements` makes."""
+        wide = copy.copy(self)
+        wide.problem = {**self.problem, "head_dim_v": v.shape[-1] + _MORE}
+        return wide
 
     def backward(self, dout, q, k, v, out, lse, gradients=(None, None, None), lse_name="lse", others=None):
         """The gradients of q, k and v, into `gradients`, and of the others, into those of `others` by name; new tensors

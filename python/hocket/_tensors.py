@@ -146,6 +146,11 @@ def loadable(tensor):
     return tensor
 
 
+def loaded(tensor):
+    """`loadable`, where a copy is noted of a call that is looked at."""
+    return _ready.note_copy(tensor, loadable(tensor), loadable)
+
+
 def contiguous(tensor):
     """`tensor`, or a copy in the order of its dimensions."""
     if is_torch(tensor):
