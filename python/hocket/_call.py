@@ -249,8 +249,8 @@ def lse_as_elements(call, dout, dlse, q, k, v, out):
         raise Unsupported(f"the gradient of LSE needs {_MORE} elements more of heads, and '{call.names.v}' has {width}, at "
                           f"most {_LARGEST_HEAD - _MORE}; do not use LSE where there is a gradient, or detach it")
     dlse = dlse.t() if call.layout == "packed" else dlse.transpose(1, 2) if call.layout == "bshd" else dlse
-    minus, one = _tensors.in_parts(-dlse, out.dtype, _MORE)
-    return _tensors.beside(dout, one), q, k, _tensors.padded(v, _MORE), _tensors.beside(out, minus)
+    dout, out = _tensors.with_products(dout, out, dlse, _MORE)
+    return dout, q, k, _tensors.padded(v, _MORE), out
 
 
 class Modifications:
