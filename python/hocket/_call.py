@@ -3,7 +3,6 @@
 What the library cannot do is refused by an exception that names the argument; nothing is ignored.
 """
 import copy
-import json
 import math
 
 from . import _hocket, _large, _ready, _tensors
@@ -38,6 +37,8 @@ def _run(name, *arguments):
     if plans is None:
         getattr(_hocket, name)(*arguments)
     else:
+        import json
+
         plans.append(json.loads(getattr(_hocket, f"{name}_plan")(*arguments)))
     return plans is None
 

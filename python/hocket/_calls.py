@@ -5,7 +5,6 @@ argument's, the tensor).
 """
 import math
 import operator
-import random
 
 from . import _tensors
 from ._append import Appended
@@ -58,6 +57,8 @@ def _drawn_seed(query):
         import torch
 
         return int(torch.randint(2**62, (1,)))
+    import random
+
     return random.getrandbits(62)
 
 

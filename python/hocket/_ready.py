@@ -6,10 +6,10 @@ or drawn. What a key does not cover has none: whatever is traced, functions whos
 """
 import contextvars
 import functools
-import inspect
 import sys
 from collections import OrderedDict
 
+from ._arguments import names_of
 from ._keys import Key
 
 #: Calls of a function that are kept; those of long ago go first.
@@ -130,7 +130,7 @@ def with_state(arguments, options, at, state):
 
 def remembered(function, names=None, with_gradients=True):
     """`function` with its earlier calls in mind. The first three arguments are queries, keys and values."""
-    names = list(inspect.signature(function).parameters) if names is None else names
+    names = names_of(function) if names is None else names
     memory = Memory()
     own = [(name, names.index(name) if name in names else None) for name in ("out", "lse", "rng_state")]
     at_state = own[2][1]
