@@ -120,11 +120,13 @@ manifest::Addresses LaunchPlan::addressesOf(const Buffers &buffers) const {
   return addresses;
 }
 
-Result<std::vector<manifest::Binding>> LaunchPlan::bind(const Buffers &buffers) const {
+Result<std::vector<manifest::Binding>> LaunchPlan::bind(const Buffers &buffers, const manifest::Variables &own) const {
   if (Status status = checkBuffers(buffers); !status.ok())
     return status.error();
   manifest::Addresses addresses = addressesOf(buffers);
   manifest::Variables bound = variables;
+  for (const auto &[name, value] : own)
+    bound.insert_or_assign(name, value);
   addAddresses(bound, tensors, addresses);
   addAddresses(bound, temporaries, addresses);
   std::vector<manifest::Binding> bindings;
@@ -137,9 +139,9 @@ Result<std::vector<manifest::Binding>> LaunchPlan::bind(const Buffers &buffers) 
   return bindings;
 }
 
-Result<LaunchPlan::Prepared> LaunchPlan::prepare(runtime::Device &device,
-                                                   const Buffers &buffers) const {
-  Result<std::vector<manifest::Binding>> bindings = bind(buffers);
+Result<LaunchPlan::Prepared> LaunchPlan::prepare(runtime::Device &device, const Buffers &buffers,
+                                                 const manifest::Variables &own) const {
+  Result<std::vector<manifest::Binding>> bindings = bind(buffers, own);
   if (!bindings.ok())
     return bindings.error();
   Result<LoadedKernels> kernels = loaded(device);
@@ -148,9 +150,9 @@ Result<LaunchPlan::Prepared> LaunchPlan::prepare(runtime::Device &device,
   return Prepared{*kernels, *std::move(bindings), numberLists(tensors, addressesOf(buffers))};
 }
 
-Result<std::vector<runtime::LaunchReport>> LaunchPlan::run(runtime::Device &device,
-                                                            const Buffers &buffers) const {
-  Result<Prepared> prepared = prepare(device, buffers);
+Result<std::vector<runtime::LaunchReport>> LaunchPlan::run(runtime::Device &device, const Buffers &buffers,
+                                                            const manifest::Variables &own) const {
+  Result<Prepared> prepared = prepare(device, buffers, own);
   if (!prepared.ok())
     return prepared.error();
   std::vector<runtime::LaunchReport> reports;
@@ -164,9 +166,9 @@ Result<std::vector<runtime::LaunchReport>> LaunchPlan::run(runtime::Device &devi
   return reports;
 }
 
-Status LaunchPlan::run(runtime::Device &device, const Buffers &buffers,
-                        runtime::Stream &stream) const {
-  Result<Prepared> prepared = prepare(device, buffers);
+Status LaunchPlan::run(runtime::Device &device, const Buffers &buffers, runtime::Stream &stream,
+                       const manifest::Variables &own) const {
+  Result<Prepared> prepared = prepare(device, buffers, own);
   if (!prepared.ok())
     return prepared.error();
   for (size_t i = 0; i < steps.size(); ++i) {

@@ -151,7 +151,7 @@ int hipMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *str
   return copyOn("hipMemcpyAsync", to, from, bytes, kind, stream);
 }
 int hipMemcpyAsync_spt(void *to, const void *from, size_t bytes, int kind, void *stream) {
-  return copyOn("hipMemcpyAsync_spt", to, from, bytes, kind, stream);
+  return copyOn("hipMemcpyAsync_spt", to, from, bytes, kind, ofThread(stream));
 }
 int hipMemcpyWithStream(void *to, const void *from, size_t bytes, int kind, void *stream) {
   return copyOn("hipMemcpyWithStream", to, from, bytes, kind, stream);
@@ -229,5 +229,35 @@ int hipMemset2D(void *to, size_t pitch, int value, size_t width, size_t height) 
 }
 int hipMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, void *stream) {
   return fill2D("hipMemset2DAsync", to, pitch, value, width, height, stream);
+}
+
+/// The per-thread forms: what is asynchronous goes to the thread's own stream in place of the default one.
+int hipMemcpy2D_spt(void *to, size_t toPitch, const void *from, size_t fromPitch, size_t width, size_t height, int kind) {
+  return copy2D("hipMemcpy2D_spt", to, toPitch, from, fromPitch, width, height, kind, nullptr);
+}
+int hipMemcpy2DAsync_spt(void *to, size_t toPitch, const void *from, size_t fromPitch, size_t width, size_t height, int kind,
+                         void *stream) {
+  return copy2D("hipMemcpy2DAsync_spt", to, toPitch, from, fromPitch, width, height, kind, ofThread(stream));
+}
+int hipMemcpyToSymbol_spt(const void *symbol, const void *from, size_t bytes, size_t offset, int kind) {
+  return copySymbol("hipMemcpyToSymbol_spt", symbol, true, from, bytes, offset, kind, nullptr);
+}
+int hipMemcpyFromSymbol_spt(void *to, const void *symbol, size_t bytes, size_t offset, int kind) {
+  return copySymbol("hipMemcpyFromSymbol_spt", symbol, false, to, bytes, offset, kind, nullptr);
+}
+int hipMemcpyToSymbolAsync_spt(const void *symbol, const void *from, size_t bytes, size_t offset, int kind, void *stream) {
+  return copySymbol("hipMemcpyToSymbolAsync_spt", symbol, true, from, bytes, offset, kind, ofThread(stream));
+}
+int hipMemcpyFromSymbolAsync_spt(void *to, const void *symbol, size_t bytes, size_t offset, int kind, void *stream) {
+  return copySymbol("hipMemcpyFromSymbolAsync_spt", symbol, false, to, bytes, offset, kind, ofThread(stream));
+}
+int hipMemsetAsync_spt(void *to, int value, size_t bytes, void *stream) {
+  return fillOn("hipMemsetAsync_spt", to, static_cast<uint8_t>(value), bytes, ofThread(stream));
+}
+int hipMemset2D_spt(void *to, size_t pitch, int value, size_t width, size_t height) {
+  return fill2D("hipMemset2D_spt", to, pitch, value, width, height, nullptr);
+}
+int hipMemset2DAsync_spt(void *to, size_t pitch, int value, size_t width, size_t height, void *stream) {
+  return fill2D("hipMemset2DAsync_spt", to, pitch, value, width, height, ofThread(stream));
 }
 }

@@ -251,6 +251,7 @@ void Driver::reset() {
   for (uint64_t address : allocations)
     (void)memory.free(address).ok();
   allocations.clear();
+  pools = Pools();
   for (auto &[address, host] : hostMemory) {
     (void)memory.free(address).ok();
     if (host.pages)

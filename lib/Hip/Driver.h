@@ -12,6 +12,7 @@
 #include "Clock.h"
 #include "Handles.h"
 #include "Image.h"
+#include "Pools.h"
 
 #include "Simulator/Simulator.h"
 
@@ -134,6 +135,7 @@ public:
   std::map<const void *, std::shared_ptr<Capture>> captures; ///< by the stream's key
   uint64_t lastCapture = 0;
   std::set<uint64_t> allocations;            ///< of hipMalloc and its kin
+  Pools pools;
   std::map<uint64_t, HostMemory> hostMemory; ///< by address
   std::map<FatBinary *, std::unique_ptr<FatBinary>> binaries;
   std::map<const void *, Symbol> hostFunctions, hostVariables;
@@ -207,6 +209,11 @@ const char *loadedFrom();
 /// open the plain name ask for the version.
 unsigned hipMajor();
 
+/// Device memory of `bytes`, at `*pointer`; null for none.
+Outcome allocate(Driver &driver, void **pointer, size_t bytes);
+/// Frees what hipMalloc and its kin gave out, pinned memory too. Null is nothing.
+Outcome freeDevice(Driver &driver, uint64_t address);
+
 /// Runs one of HIP's functions: takes the lock, keeps the last error, logs. `name` is the
 /// function's.
 template <typename Action> int call(const char *name, Action action) {
@@ -225,6 +232,9 @@ template <typename Action> int call(const char *name, Action action) {
 
 /// What a stream is known by among captured ones: each thread has a stream of its own behind the one handle for it.
 const void *captureKey(const void *stream);
+
+/// The stream that `stream` is to a function of the per-thread forms ("_spt"): the thread's own in place of the default one.
+inline void *ofThread(void *stream) { return stream ? stream : reinterpret_cast<void *>(streamPerThread); }
 
 /// Refuses null output parameters.
 template <typename... Pointers> Outcome needPointers(Pointers... pointers) {

@@ -126,20 +126,20 @@ extern "C" {
 int hipStreamBeginCapture(void *stream, int mode) {
   return call("hipStreamBeginCapture", [&](Driver &driver) { return beginCapture(driver, stream, mode); });
 }
-int hipStreamBeginCapture_spt(void *stream, int mode) { return hipStreamBeginCapture(stream, mode); }
+int hipStreamBeginCapture_spt(void *stream, int mode) { return hipStreamBeginCapture(ofThread(stream), mode); }
 int hipStreamEndCapture(void *stream, void **graph) {
   return call("hipStreamEndCapture", [&](Driver &driver) { return endCapture(driver, stream, graph); });
 }
-int hipStreamEndCapture_spt(void *stream, void **graph) { return hipStreamEndCapture(stream, graph); }
+int hipStreamEndCapture_spt(void *stream, void **graph) { return hipStreamEndCapture(ofThread(stream), graph); }
 int hipStreamIsCapturing(void *stream, int *status) {
   return captureInfo("hipStreamIsCapturing", stream, status, nullptr, nullptr, nullptr, nullptr);
 }
-int hipStreamIsCapturing_spt(void *stream, int *status) { return hipStreamIsCapturing(stream, status); }
+int hipStreamIsCapturing_spt(void *stream, int *status) { return hipStreamIsCapturing(ofThread(stream), status); }
 int hipStreamGetCaptureInfo(void *stream, int *status, uint64_t *id) {
   return captureInfo("hipStreamGetCaptureInfo", stream, status, id, nullptr, nullptr, nullptr);
 }
 int hipStreamGetCaptureInfo_spt(void *stream, int *status, uint64_t *id) {
-  return hipStreamGetCaptureInfo(stream, status, id);
+  return hipStreamGetCaptureInfo(ofThread(stream), status, id);
 }
 int hipStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph, const void ***dependences,
                                size_t *count) {
@@ -147,7 +147,7 @@ int hipStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **g
 }
 int hipStreamGetCaptureInfo_v2_spt(void *stream, int *status, uint64_t *id, void **graph, const void ***dependences,
                                    size_t *count) {
-  return hipStreamGetCaptureInfo_v2(stream, status, id, graph, dependences, count);
+  return hipStreamGetCaptureInfo_v2(ofThread(stream), status, id, graph, dependences, count);
 }
 int hipThreadExchangeStreamCaptureMode(int *mode) {
   return call("hipThreadExchangeStreamCaptureMode", [&](Driver &) -> Outcome {
@@ -204,7 +204,7 @@ int hipGraphUpload(void *executable, void *stream) {
   });
 }
 int hipGraphLaunch(void *executable, void *stream) { return launchGraph("hipGraphLaunch", executable, stream); }
-int hipGraphLaunch_spt(void *executable, void *stream) { return launchGraph("hipGraphLaunch_spt", executable, stream); }
+int hipGraphLaunch_spt(void *executable, void *stream) { return launchGraph("hipGraphLaunch_spt", executable, ofThread(stream)); }
 int hipGraphExecDestroy(void *executable) {
   return call("hipGraphExecDestroy", [&](Driver &driver) -> Outcome {
     if (driver.executables.erase(executable))

@@ -1,16 +1,20 @@
 // Finds the end of an image from its headers, the right entry of a bundle, and symbols.
 //
 // The bundle is clang's (llvm.org, "Clang Offload Bundler"): a magic string, a count, and for each
-// entry offset, size and target name; host code first, with nothing in it.
+// entry offset, size and target name; host code first, with nothing in it. A compressed one has "CCOB", a version, a method
+// (0 zlib, 1 zstd), from version 2 on its own size, the size of the bundle, and 8 bytes of a hash, which is not looked at.
 #include "Image.h"
 #include "Properties.h"
 
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/Compression.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <new>
 
 using namespace hocket;
 using namespace hocket::hip;
@@ -127,13 +131,69 @@ static FoundImage findInBundle(const Bytes &image) {
   return found;
 }
 
+static FoundImage damaged(std::string what) {
+  return {std::nullopt, ImageFault::NotAnImage, "the compressed bundle " + std::move(what)};
+}
+
+/// The sizes and the method that a compressed bundle's header says.
+struct CompressedHeader {
+  uint16_t version = 0, method = 0;
+  uint64_t bytes = 0; ///< of header
+  uint64_t total = 0; ///< with the header; 0: it does not say
+  uint64_t content = 0;
+};
+
+static CompressedHeader readHeader(const Bytes &image) {
+  CompressedHeader header = {image.at<uint16_t>(4), image.at<uint16_t>(6)};
+  switch (header.version) {
+  case 1:
+    return {1, header.method, 20, 0, image.at<uint32_t>(8)};
+  case 2:
+    return {2, header.method, 24, image.at<uint32_t>(8), image.at<uint32_t>(12)};
+  case 3:
+    return {3, header.method, 32, image.at<uint64_t>(8), image.at<uint64_t>(16)};
+  }
+  return header;
+}
+
+static FoundImage findInCompressed(const Bytes &image) {
+  const CompressedHeader header = readHeader(image);
+  if (header.bytes == 0 || header.method > 1)
+    return damaged("is of version " + std::to_string(header.version) + " and method " + std::to_string(header.method) +
+                   "; known are versions 1 to 3, zlib (0) and zstd (1)");
+  const uint64_t total = header.total ? header.total : image.size;
+  if (total == unknownSize)
+    return damaged("is of version 1, which does not say its length, and is in memory; compile with a clang that writes "
+                   "version 2, or with --no-offload-compress");
+  if (total < header.bytes || total > mostBytes || !image.has(0, total))
+    return damaged("has " + std::to_string(image.size) + " bytes, its header says " + std::to_string(total));
+  if (header.content > mostBytes)
+    return damaged("says that it holds " + std::to_string(header.content) + " bytes; it is damaged");
+  const auto format = static_cast<llvm::compression::Format>(header.method);
+  if (const char *reason = llvm::compression::getReasonIfUnsupported(format))
+    return {std::nullopt, ImageFault::Compressed, std::string("the bundle is compressed: ") + reason};
+  // Neither LLVM nor the host stops at a size that a header makes up.
+  std::unique_ptr<uint8_t[]> content(new (std::nothrow) uint8_t[header.content]);
+  if (!content)
+    return damaged("holds " + std::to_string(header.content) + " bytes, which the host has no memory for");
+  const llvm::ArrayRef<uint8_t> packed(reinterpret_cast<const uint8_t *>(image.begin) + header.bytes, total - header.bytes);
+  size_t written = header.content;
+  llvm::Error error = header.method == 0 ? llvm::compression::zlib::decompress(packed, content.get(), written)
+                                         : llvm::compression::zstd::decompress(packed, content.get(), written);
+  if (error)
+    return damaged("cannot be decompressed: " + llvm::toString(std::move(error)));
+  if (written != header.content)
+    return damaged("holds " + std::to_string(written) + " bytes, its header says " + std::to_string(header.content));
+  const Bytes bundle = {reinterpret_cast<const char *>(content.get()), written};
+  return bundle.startsWith(bundleMagic) ? findInBundle(bundle) : damaged("holds something that is no bundle");
+}
+
 FoundImage hip::findCodeObject(const void *image, uint64_t size) {
   const Bytes bytes = {static_cast<const char *>(image), size};
   if (!image)
     return {std::nullopt, ImageFault::NotAnImage, "the image is null; pass a code object"};
   if (bytes.startsWith(compressedMagic))
-    return {std::nullopt, ImageFault::Compressed,
-            "the bundle is compressed, which is not supported; compile with --no-offload-compress"};
+    return findInCompressed(bytes);
   if (isElf(bytes)) {
     const uint64_t end = elfSize(bytes);
     if (end <= mostBytes)

@@ -19,7 +19,7 @@ using CodeObjectBytes = std::vector<std::byte>;
 /// Why there is no code object in an image.
 enum class ImageFault {
   NotAnImage,     ///< neither a code object nor a bundle
-  Compressed,     ///< a bundle that has to be decompressed first
+  Compressed,     ///< a compressed bundle, by a method that this build lacks
   NoBinaryForGpu, ///< a bundle without this target
 };
 

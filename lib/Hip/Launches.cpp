@@ -167,7 +167,7 @@ int hipLaunchKernel(const void *function, Dim grid, Dim block, void **parameters
 }
 int hipLaunchKernel_spt(const void *function, Dim grid, Dim block, void **parameters, size_t shared,
                         void *stream) {
-  return launchHost("hipLaunchKernel_spt", function, grid, block, parameters, shared, stream);
+  return launchHost("hipLaunchKernel_spt", function, grid, block, parameters, shared, ofThread(stream));
 }
 }
 

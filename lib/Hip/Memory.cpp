@@ -15,7 +15,7 @@ static constexpr size_t pitchAlignment = 256;
 static uint64_t addressOf(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 static void *pointerTo(uint64_t address) { return reinterpret_cast<void *>(uintptr_t(address)); }
 
-static Outcome allocate(Driver &driver, void **pointer, size_t bytes) {
+Outcome hip::allocate(Driver &driver, void **pointer, size_t bytes) {
   if (Outcome outcome = needPointers(pointer); !outcome.ok())
     return outcome;
   *pointer = nullptr;
@@ -72,7 +72,7 @@ static Outcome freeHost(Driver &driver, uint64_t address) {
   return hipSuccess;
 }
 
-static Outcome freeDevice(Driver &driver, uint64_t address) {
+Outcome hip::freeDevice(Driver &driver, uint64_t address) {
   if (address == 0)
     return hipSuccess;
   if (Outcome outcome = driver.checkOutsideCapture("freeing memory"); !outcome.ok())
@@ -82,6 +82,7 @@ static Outcome freeDevice(Driver &driver, uint64_t address) {
   if (driver.allocations.erase(address) == 0)
     return {hipErrorInvalidValue,
             "no allocation starts at this address: it is " + driver.memory.describe(address)};
+  driver.pools.take(address);
   Status status = driver.memory.free(address);
   return status ? Outcome(hipSuccess) : Outcome(hipErrorInvalidValue, status.error());
 }
@@ -146,12 +147,6 @@ int hipExtMallocWithFlags(void **pointer, size_t bytes, unsigned) {
   return call("hipExtMallocWithFlags",
               [&](Driver &driver) { return allocate(driver, pointer, bytes); });
 }
-int hipMallocAsync(void **pointer, size_t bytes, void *stream) {
-  return call("hipMallocAsync", [&](Driver &driver) {
-    const Outcome valid = driver.checkStream(stream);
-    return valid.ok() ? allocate(driver, pointer, bytes) : valid;
-  });
-}
 int hipMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height) {
   return call("hipMallocPitch", [&](Driver &driver) -> Outcome {
     if (Outcome outcome = needPointers(pitch); !outcome.ok())
@@ -170,12 +165,6 @@ int hipMemAllocPitch(void **pointer, size_t *pitch, size_t width, size_t height,
 }
 int hipFree(void *pointer) {
   return call("hipFree", [&](Driver &driver) { return freeDevice(driver, addressOf(pointer)); });
-}
-int hipFreeAsync(void *pointer, void *stream) {
-  return call("hipFreeAsync", [&](Driver &driver) {
-    const Outcome valid = driver.checkStream(stream);
-    return valid.ok() ? freeDevice(driver, addressOf(pointer)) : valid;
-  });
 }
 
 int hipHostMalloc(void **pointer, size_t bytes, unsigned flags) {

@@ -113,6 +113,7 @@ static std::optional<int> attribute(const Driver &driver, int number) {
   case 9:     // ConcurrentManagedAccess
   case 24:    // ManagedMemory
   case 85:    // UnifiedAddressing
+  case 88:    // MemoryPoolsSupported
   case 90:    // HostRegisterSupported
   case 10011: // IsLargeBar
     return 1;
@@ -131,7 +132,6 @@ static std::optional<int> attribute(const Driver &driver, int number) {
   case 68:    // PciDeviceId
   case 69:    // PciDomainID
   case 78:    // StreamPrioritiesSupported
-  case 88:    // MemoryPoolsSupported
   case 89:    // VirtualMemoryManagementSupported
   case 10013: // CanUseStreamWaitValue
   case 10014: // ImageSupport

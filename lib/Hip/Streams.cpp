@@ -108,15 +108,15 @@ int hipStreamDestroy(void *stream) {
 }
 int hipStreamSynchronize(void *stream) { return waitStream("hipStreamSynchronize", stream); }
 int hipStreamSynchronize_spt(void *stream) {
-  return waitStream("hipStreamSynchronize_spt", stream);
+  return waitStream("hipStreamSynchronize_spt", ofThread(stream));
 }
 int hipStreamQuery(void *stream) { return waitStream("hipStreamQuery", stream); }
-int hipStreamQuery_spt(void *stream) { return waitStream("hipStreamQuery_spt", stream); }
+int hipStreamQuery_spt(void *stream) { return waitStream("hipStreamQuery_spt", ofThread(stream)); }
 int hipStreamWaitEvent(void *stream, void *event, unsigned) {
   return waitEvent("hipStreamWaitEvent", stream, event);
 }
 int hipStreamWaitEvent_spt(void *stream, void *event, unsigned) {
-  return waitEvent("hipStreamWaitEvent_spt", stream, event);
+  return waitEvent("hipStreamWaitEvent_spt", ofThread(stream), event);
 }
 int hipStreamGetFlags(void *stream, unsigned *flags) {
   return getStream("hipStreamGetFlags", stream, [&](const Stream &found) {
@@ -188,10 +188,10 @@ int hipLaunchHostFunc(void *stream, void (*function)(void *), void *data) {
 
 int hipStreamAddCallback_spt(void *stream, void (*callback)(void *, int, void *), void *data,
                              unsigned flags) {
-  return hipStreamAddCallback(stream, callback, data, flags);
+  return hipStreamAddCallback(ofThread(stream), callback, data, flags);
 }
 int hipLaunchHostFunc_spt(void *stream, void (*function)(void *), void *data) {
-  return hipLaunchHostFunc(stream, function, data);
+  return hipLaunchHostFunc(ofThread(stream), function, data);
 }
 
 int hipEventCreateWithFlags(void **event, unsigned flags) {
@@ -214,7 +214,7 @@ int hipEventRecord(void *event, void *stream) {
   return recordEvent("hipEventRecord", event, stream);
 }
 int hipEventRecord_spt(void *event, void *stream) {
-  return recordEvent("hipEventRecord_spt", event, stream);
+  return recordEvent("hipEventRecord_spt", event, ofThread(stream));
 }
 int hipEventSynchronize(void *handle) {
   return call("hipEventSynchronize", [&](Driver &driver) {

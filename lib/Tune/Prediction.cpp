@@ -1,4 +1,4 @@
-// What the cycle model says of a kernel on tensors whose extents are given by name.
+// What the cycle model, or a device, says of a kernel on tensors whose extents are given by name.
 #include "hocket/Manifest/NamedArguments.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Tune/Tune.h"
@@ -9,7 +9,9 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 using namespace hocket;
 using namespace hocket::tune;
@@ -21,6 +23,8 @@ namespace {
 constexpr uint64_t kAlignment = 256;
 /// A preview has so much less of what is at least so long.
 constexpr double kPreviewShare = 4, kPreviewed = 2048;
+/// Launches before those that are measured.
+constexpr unsigned kWarmup = 3;
 } // namespace
 
 /// What attention and products call their extents, at a size that fills a chip with work.
@@ -123,13 +127,36 @@ static Result<manifest::NamedArguments> argumentsFor(const Manifest &manifest, c
   return std::move(arguments);
 }
 
-static Status placeTensors(runtime::Device &device, const Manifest &manifest,
-                           manifest::NamedArguments &arguments) {
-  auto allocate = [&](uint64_t bytes, const std::string &name) -> Result<uint64_t> {
+namespace {
+/// Memory of a device, filled with zeros and given back at the end.
+class Memory {
+public:
+  explicit Memory(runtime::Device &device) : device(device) {}
+  Memory(const Memory &) = delete;
+  ~Memory() {
+    for (runtime::DeviceAddress address : addresses)
+      (void)device.free(address).ok();
+  }
+  Result<uint64_t> operator()(uint64_t bytes, const std::string &name) {
     if (bytes == 0)
       return uint64_t(0);
-    return device.allocate(bytes, kAlignment, name);
-  };
+    Result<runtime::DeviceAddress> address = device.allocate(bytes, kAlignment, name);
+    if (!address.ok())
+      return address.error();
+    addresses.push_back(*address);
+    if (device.kind() == "sim") // whose memory begins with zeros
+      return *address;
+    Status filled = device.fill(*address, 0, bytes);
+    return filled.ok() ? Result<uint64_t>(*address) : filled.error();
+  }
+
+private:
+  runtime::Device &device;
+  std::vector<runtime::DeviceAddress> addresses;
+};
+} // namespace
+
+static Status placeTensors(Memory &allocate, const Manifest &manifest, manifest::NamedArguments &arguments) {
   for (manifest::NamedTensor &tensor : arguments.tensors) {
     Result<uint64_t> bytes = tensor.bytes();
     if (!bytes.ok())
@@ -152,6 +179,35 @@ static Status placeTensors(runtime::Device &device, const Manifest &manifest,
     return address.error();
   arguments.scalars["workspace"] = manifest::Value::integer(static_cast<int64_t>(*address));
   return Status::success();
+}
+
+namespace {
+/// A launch that is ready.
+struct Placed {
+  std::shared_ptr<runtime::Module> module;
+  std::shared_ptr<runtime::Kernel> kernel;
+  manifest::Binding binding;
+};
+} // namespace
+
+static Result<Placed> place(runtime::Device &device, Memory &memory, const attention::CompiledKernel &kernel,
+                            const Sizes &sizes) {
+  const Manifest &manifest = kernel.manifest;
+  Result<manifest::NamedArguments> arguments = argumentsFor(manifest, sizes);
+  if (!arguments.ok())
+    return arguments.error();
+  if (Status status = placeTensors(memory, manifest, *arguments); !status.ok())
+    return status.error();
+  Result<manifest::Binding> binding = manifest::bindLaunch(manifest, *arguments);
+  if (!binding.ok())
+    return binding.error();
+  auto module = device.loadModule(std::as_bytes(std::span(kernel.codeObject)), manifest.kernel);
+  if (!module.ok())
+    return module.error();
+  auto loaded = (*module)->kernel(manifest.kernel);
+  if (!loaded.ok())
+    return loaded.error();
+  return Placed{*module, *loaded, *std::move(binding)};
 }
 
 Result<double> tune::previewMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes) {
@@ -192,24 +248,34 @@ Result<double> tune::predictMicroseconds(const attention::CompiledKernel &kernel
   if (!parameter.empty())
     if (Status status = timing.parameters.set(parameter); !status.ok())
       return status.error();
-  Result<manifest::NamedArguments> arguments = argumentsFor(manifest, sizes);
-  if (!arguments.ok())
-    return arguments.error();
   std::shared_ptr<runtime::Device> device = sim::createDevice(nullptr, manifest.target);
   if (!device)
     return unsupported("there is no simulator of '" + manifest.target + "'");
-  if (Status status = placeTensors(*device, manifest, *arguments); !status.ok())
-    return status.error();
-  Result<manifest::Binding> binding = manifest::bindLaunch(manifest, *arguments);
-  if (!binding.ok())
-    return binding.error();
-  auto module = device->loadModule(std::as_bytes(std::span(kernel.codeObject)), manifest.kernel);
-  if (!module.ok())
-    return module.error();
-  auto loaded = (*module)->kernel(manifest.kernel);
-  if (!loaded.ok())
-    return loaded.error();
+  Memory memory(*device);
+  Result<Placed> placed = place(*device, memory, kernel, sizes);
+  if (!placed.ok())
+    return placed.error();
   Result<sim::GridTime> grid =
-      sim::predictGrid(*device, **loaded, binding->shape, binding->kernarg, timing);
+      sim::predictGrid(*device, *placed->kernel, placed->binding.shape, placed->binding.kernarg, timing);
   return grid.ok() ? Result<double>(grid->microseconds) : grid.error();
+}
+
+Result<double> tune::measureMicroseconds(runtime::Device &device, const attention::CompiledKernel &kernel, const Sizes &sizes,
+                                         unsigned repetitions) {
+  if (device.kind() != "hip")
+    return unsupported("device '" + std::string(device.kind()) + "' measures nothing; use 'hip'");
+  Memory memory(device);
+  Result<Placed> placed = place(device, memory, kernel, sizes);
+  if (!placed.ok())
+    return placed.error();
+  std::vector<double> times;
+  for (unsigned i = 0; i != kWarmup + repetitions; ++i) {
+    Result<runtime::LaunchReport> report = device.launch(*placed->kernel, placed->binding.shape, placed->binding.kernarg);
+    if (!report.ok())
+      return report.error();
+    if (i >= kWarmup)
+      times.push_back(1e6 * report->seconds);
+  }
+  std::sort(times.begin(), times.end());
+  return (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
 }

@@ -2,7 +2,8 @@
 import copy
 import math
 
-from . import _hocket, _large, _tensors
+from . import _calls, _hocket, _large, _tensors
+from ._call import lse_as_elements
 
 #: Orders in memory of dO that a forward's backward is kept for.
 _ORDERS = 8
@@ -57,7 +58,7 @@ def forward_of(seen, made, key, top):
         return None
     call, views, out, lse, is_new = seen.forwards[0]
     returned = made if isinstance(made, tuple) else (made,)
-    if not all(own is own_result for own, own_result in zip(returned, (out, lse))) or call.is_dropping:
+    if not all(own is own_result for own, own_result in zip(returned, (out, lse))):
         return None
     places = places_of(views, key, top, seen.copies)
     if places is None or not _have_gradients(call, views, key, places):
@@ -76,7 +77,7 @@ def _have_gradients(call, views, key, places):
         if not tensor.is_contiguous() or math.prod(views[name].shape) != tensor.numel():
             return False
     own = [places[name].number for name in (*"qkv", *call.others)]
-    return len(set(own)) == len(own) and set(key.wanting) <= set(own) and all(places[name].convert is None for name in "qkv")
+    return len(set(own)) == len(own) and set(key.wanting) <= set(own)
 
 
 class _Ready:
@@ -88,22 +89,29 @@ class _Ready:
         self._places, self._is_new, self._shapes, self._returns = list(places.items()), is_new, shapes, returns
         self._fills, self._is_large = call.sequences_differ, _large.may_be(call.problem)
         self._dtype, self._name, self._asked = views["o"].dtype, call.names.q, call.asked_stream
-        self._q = places["q"].number
+        self._q, self._dropout = places["q"].number, call.dropout
         self._backwards = None if tensors is None else Backwards(call, views, places, tensors)
 
-    def __call__(self, key, given):
+    def dropping(self, state, key):
+        """The seed and the offset of one more call, of the caller's `state` or drawn; None: nothing is dropped."""
+        if state is None and self._dropout is None:
+            return None
+        given = _calls.dropout(self._dropout or 0, state, key.tensors[self._q])
+        return None if given is None else given[1:]
+
+    def __call__(self, key, given, dropping):
         """The results, or None where the usual way has something to say."""
         if self._backwards is not None:
             from . import _autograd
 
-            made = _autograd.attend_again(self, key)
+            made = _autograd.attend_again(self, key, dropping)
         else:
-            made = self.run(key.addresses, key.tensors, given)
+            made = self.run(key.addresses, key.tensors, dropping, given)
         if made is None:
             return None
         return made if self._returns == 2 else made[0]
 
-    def run(self, addresses, tensors, given=(None, None)):
+    def run(self, addresses, tensors, dropping, given=(None, None)):
         """O and LSE, or None."""
         q, results = tensors[self._q], []
         for number, fill in ((0, 0), (1, -math.inf)):
@@ -122,35 +130,44 @@ class _Ready:
             else:
                 kept.append(place.tensor(tensors))
                 placed.append(_tensors.address_of(kept[-1]))
-        if not self._prepared.run(placed, _tensors.stream_of(q, self._asked)):
+        if not self._prepared.run(placed, _tensors.stream_of(q, self._asked), dropping):
             return None
         if self._is_large and _large.shifts(results[1]) is not None:
             return None
         return tuple(results)
 
-    def gradients(self, dout, dlse, out, lse, tensors):
+    def gradients(self, dout, dlse, out, lse, tensors, dropping):
         """Those of the tensors, None of those without."""
-        return self._backwards.gradients(dout, dlse, out, lse, tensors)
+        return self._backwards.gradients(dout, dlse, out, lse, tensors, dropping)
 
 
 class Backwards:
-    """The backward of a forward, for each order of dO in memory."""
+    """The backward of a forward, for each order of dO in memory, with LSE's gradient and without."""
 
     def __init__(self, call, views, places, tensors):
         self._call, self._places, self._known = _placeless(call, views), places, {}
         self._orders = [_order_of(tensor) for tensor in tensors]
         self._numbers = [places[name].number for name in (*"qkv", *call.others)]
 
-    def gradients(self, dout, dlse, out, lse, tensors):
-        made = None
+    def gradients(self, dout, dlse, out, lse, tensors, dropping):
         # Whoever keeps tensors for torch may give copies in another order back.
-        is_alike = dout is not None and dlse is None and self._orders == [_order_of(tensor) for tensor in tensors]
-        if is_alike and dout.dtype == out.dtype:
-            dout = _tensors.loadable(dout)
-            ready = self._known.get(dout.stride())
-            made = None if ready is None else ready.run(lse, tensors, {"o": out, "lse": lse, "do": dout})
+        is_alike = self._orders == [_order_of(tensor) for tensor in tensors]
+        if dout is None:
+            dout = out.new_zeros(out.shape)
+        elif dout.dtype != out.dtype:
+            dout = dout.to(out.dtype)
+        given = {"o": out, "lse": lse, "do": _tensors.loadable(dout)}
+        if dlse is not None:
+            names, own = ("do", "q", "k", "v", "o"), [tensors[self._places[name].number] for name in "qkv"]
+            given.update(zip(names, lse_as_elements(self._call, given["do"], dlse, *own, given["o"])))
+            del given["q"], given["k"]
+        order = given["do"].stride(), out.stride(), dlse is None
+        ready = self._known.get(order) if is_alike else None
+        made = None if ready is None else ready.run(lse, tensors, given, dropping)
         if made is None:
-            made = self._first(dout, dlse, out, lse, tensors, is_alike)
+            made = self._first(given, tensors, dropping, order if is_alike else None)
+        if dlse is not None:
+            made[2] = made[2][..., :out.shape[-1]].contiguous()
         results = [None] * len(tensors)
         for number, gradient in zip(self._numbers, made):
             like = tensors[number]
@@ -158,17 +175,18 @@ class Backwards:
             results[number] = gradient if same else gradient.to(like.dtype).view(like.shape)
         return results
 
-    def _first(self, dout, dlse, out, lse, tensors, is_kept):
-        from . import _autograd, _ready
+    def _first(self, given, tensors, dropping, order):
+        from . import _ready
 
-        call = _placed(self._call, self._places, tensors)
+        call = _placed(self._call, self._places, tensors, dropping)
         q, k, v = (tensors[self._places[name].number] for name in "qkv")
-        made, seen = _ready.watched(None, _autograd.gradients, call, dout, dlse, q, k, v, out, lse)
-        if is_kept and len(seen.backwards) == 1 and len(self._known) < _ORDERS:
-            ready = backward_of(seen.backwards[0], self._places, {"o": out, "lse": lse, "do": dout})
+        call, v = (call.with_lse(v), given["v"]) if "v" in given else (call, v)
+        made, seen = _ready.watched(None, call.backward, given["do"], q, k, v, given["o"], given["lse"])
+        if order is not None and len(seen.backwards) == 1 and len(self._known) < _ORDERS:
+            ready = backward_of(seen.backwards[0], self._places, given)
             if ready is not None:
-                self._known[dout.stride()] = ready
-        return made
+                self._known[order] = ready
+        return list(made)
 
 
 def _order_of(tensor):
@@ -184,12 +202,14 @@ def _placeless(call, views):
     return kept
 
 
-def _placed(call, places, tensors):
-    """A call with tensors where those of the key are."""
+def _placed(call, places, tensors, dropping):
+    """A call with tensors where those of the key are, that drops by its own seed and offset."""
     own = copy.copy(call)
     own.captured = [places[name].tensor(tensors) for name in call._beside]  # which keeps copies
     own._beside = {name: view.at(_tensors.address_of(tensor)) for (name, view), tensor in zip(call._beside.items(), own.captured)}
     own.stream = own.asked_stream
+    if dropping is not None:
+        own.drop(*dropping)
     return own
 
 
@@ -203,7 +223,7 @@ def backward_of(noted, places, given):
 
 def alone_of(seen, key, top):
     """The same of a backward whose tensors are all the key's; None: nothing."""
-    if len(seen.backwards) != 1 or seen.backwards[0][0].is_dropping:
+    if len(seen.backwards) != 1:
         return None
     call, views, made = seen.backwards[0]
     new = {*(f"d{name}" for name in "qkv"), *(f"d_{name}" for name in call.others)}
@@ -222,7 +242,7 @@ class ReadyBackward:
         self._fills, self._is_large = call.sequences_differ, _large.may_be(call.problem)
         self._q, self._asked = places["q"].number, call.asked_stream
 
-    def run(self, lse, tensors, given=None):
+    def run(self, lse, tensors, given=None, dropping=None):
         """The gradients, or None where the usual way has something to say."""
         if self._is_large and _large.shifts(lse) is not None:
             return None
@@ -232,5 +252,6 @@ class ReadyBackward:
         own = dict(zip(self._new, made))
         own.update(given or {})
         placed = [own[name] if place is None else place.tensor(tensors) for name, place in self._places]
-        ran = self._prepared.run([_tensors.address_of(tensor) for tensor in placed], _tensors.stream_of(like, self._asked))
+        addresses = [_tensors.address_of(tensor) for tensor in placed]
+        ran = self._prepared.run(addresses, _tensors.stream_of(like, self._asked), dropping)
         return made if ran else None

@@ -29,6 +29,14 @@ def real(value, name):
         raise InvalidInput(f"argument '{name}' is {value!r}, wanted a number") from None
 
 
+def names_of(function):
+    """The names of a function's arguments; of what it wraps, where it does so."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = function.__code__
+    return list(code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
+
+
 def integer(value, name, least=-(2**63), most=2**63 - 1):
     """`value` of argument `name` as an integer."""
     try:

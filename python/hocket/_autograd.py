@@ -28,11 +28,11 @@ class _Again(torch.autograd.Function):
     """The same of a call like an earlier one, with all tensors of its key."""
 
     @staticmethod
-    def forward(ctx, ready, addresses, *tensors):
-        made = ready.run(addresses, tensors)
+    def forward(ctx, ready, addresses, dropping, *tensors):
+        made = ready.run(addresses, tensors, dropping)
         if made is None:
             return None
-        ctx.ready = ready
+        ctx.ready, ctx.dropping = ready, dropping
         ctx.arrays = [None if isinstance(tensor, torch.Tensor) else tensor for tensor in tensors]
         ctx.save_for_backward(*made, *(tensor for tensor in tensors if isinstance(tensor, torch.Tensor)))
         ctx.set_materialize_grads(False)
@@ -44,7 +44,7 @@ class _Again(torch.autograd.Function):
         out, lse, *saved = ctx.saved_tensors
         rest = iter(saved)
         tensors = [next(rest) if array is None else array for array in ctx.arrays]
-        return None, None, *ctx.ready.gradients(dout, dlse, out, lse, tensors)
+        return None, None, None, *ctx.ready.gradients(dout, dlse, out, lse, tensors, ctx.dropping)
 
 
 class _Once(torch.autograd.Function):
@@ -71,9 +71,9 @@ def gradients(call, dout, dlse, q, k, v, out, lse):
     return call.backward_through_lse(dout, dlse, q, k, v, out, lse)
 
 
-def attend_again(ready, key):
-    """out and lse of what is ready, which torch can go back through."""
-    return _Again.apply(ready, key.addresses, *key.tensors)
+def attend_again(ready, key, dropping):
+    """out and lse of what is ready, which torch can go back through. `dropping` is a seed and an offset."""
+    return _Again.apply(ready, key.addresses, dropping, *key.tensors)
 
 
 def attend(call, q, k, v, others):

@@ -2,7 +2,7 @@
 
 What the library cannot do is refused by an exception that names the argument; nothing is ignored.
 """
-import json
+import copy
 import math
 
 from . import _hocket, _large, _ready, _tensors
@@ -37,6 +37,8 @@ def _run(name, *arguments):
     if plans is None:
         getattr(_hocket, name)(*arguments)
     else:
+        import json
+
         plans.append(json.loads(getattr(_hocket, f"{name}_plan")(*arguments)))
     return plans is None
 
@@ -254,6 +256,18 @@ def _problem(q, k, v, types, layout, of_keys, mask, scale, num_splits, sequences
     }
 
 
+def lse_as_elements(call, dout, dlse, q, k, v, out):
+    """The tensors of a backward that has `dlse`, torch's gradient of LSE, as well: it is taken from delta = rowsum(dO O), as
+    further elements of O, beside ones in dO and zeros in V. Of `call`, the layout and the names."""
+    width = v.shape[-1]
+    if width + _MORE > _LARGEST_HEAD:
+        raise Unsupported(f"the gradient of LSE needs {_MORE} elements more of heads, and '{call.names.v}' has {width}, at "
+                          f"most {_LARGEST_HEAD - _MORE}; do not use LSE where there is a gradient, or detach it")
+    dlse = dlse.t() if call.layout == "packed" else dlse.transpose(1, 2) if call.layout == "bshd" else dlse
+    dout, out = _tensors.with_products(dout, out, dlse, _MORE)
+    return dout, q, k, _tensors.padded(v, _MORE), out
+
+
 class Modifications:
     """What changes the scores or hides keys: shipped ones by name or traced text, the numbers and tensors they take."""
 
@@ -336,8 +350,15 @@ class Call:
         self._adding = {"accumulate": _accumulation(accumulate), "deterministic": bool(deterministic)}
 
     @property
-    def is_dropping(self):
-        return self._dropout is not None
+    def dropout(self):
+        """The probability of dropping; None where nothing is dropped."""
+        return None if self._dropout is None else self._dropout[0]
+
+    def drop(self, seed, offset):
+        """Drops by another seed and offset."""
+        self._dropout = self.dropout, seed, offset
+        if self.problem is not None:
+            self.problem = {**self.problem, "dropout": self._dropout}
 
     @property
     def sequences_differ(self):
@@ -351,7 +372,7 @@ class Call:
         copies = lambda key: key == "q" or not (self._paged or self._update)  # noqa: E731
         types = each_type(self.dtype)
         packed = {key for key, _, tensor in self.names.zip(q, k, v) if _tensors.is_packed(tensor, types[key])}
-        views = {key: _tensors.read(_tensors.loadable(tensor) if copies(key) else tensor, name,
+        views = {key: _tensors.read(_tensors.loaded(tensor) if copies(key) else tensor, name,
                                     "u8" if key in packed else types[key], self.stream)
                  for key, name, tensor in self.names.zip(q, k, v)}
         first = views["q"]
@@ -412,7 +433,7 @@ class Call:
             check_tensor(view, narrow, first.device, self.names.q, has_own_type=True)
             return view
         is_small = self._types["q"] in _tensors.SMALL
-        view = _tensors.read(tensor if is_written else _tensors.loadable(tensor), name, each_type(self.dtype)["o"], self.stream)
+        view = _tensors.read(tensor if is_written else _tensors.loaded(tensor), name, each_type(self.dtype)["o"], self.stream)
         _check_shape(view, shape)
         check_rows(view, self.layout)
         check_tensor(view, "bf16" if is_small and view.dtype != "f16" else view.dtype if is_small else first.dtype, first.device,
@@ -533,23 +554,17 @@ class Call:
         return tensor, view
 
     def backward_through_lse(self, dout, dlse, q, k, v, out, lse):
-        """The same with `dlse`, torch's gradient of LSE, which is taken from delta = rowsum(dO O): as further elements of O,
-        beside ones in dO and zeros in V."""
-        width = v.shape[-1]
-        if width + _MORE > _LARGEST_HEAD:
-            raise Unsupported(f"the gradient of LSE needs {_MORE} elements more of heads, and '{self.names.v}' has {width}, at "
-                              f"most {_LARGEST_HEAD - _MORE}; do not use LSE where there is a gradient, or detach it")
+        """The same with `dlse`, torch's gradient of LSE."""
         if self.problem is None:
             self._describe(q, k, v)
-        dlse = dlse.t() if self.layout == "packed" else dlse.transpose(1, 2) if self.layout == "bshd" else dlse
-        minus, one = _tensors.in_parts(-dlse, out.dtype, _MORE)
-        wide = _tensors.beside(dout, one), q, k, _tensors.padded(v, _MORE), _tensors.beside(out, minus), lse
-        own, self.problem = self.problem, {**self.problem, "head_dim_v": width + _MORE}
-        try:
-            dq, dk, dv, *others = self.backward(*wide)
-        finally:
-            self.problem = own
-        return dq, dk, dv[..., :width].contiguous(), *others
+        dq, dk, dv, *others = self.with_lse(v).backward(*lse_as_elements(self, dout, dlse, q, k, v, out), lse)
+        return dq, dk, dv[..., :v.shape[-1]].contiguous(), *others
+
+    def with_lse(self, v):
+        """The call whose backward takes what `lse_as_elements` makes."""
+        wide = copy.copy(self)
+        wide.problem = {**self.problem, "head_dim_v": v.shape[-1] + _MORE}
+        return wide
 
     def backward(self, dout, q, k, v, out, lse, gradients=(None, None, None), lse_name="lse", others=None):
         """The gradients of q, k and v, into `gradients`, and of the others, into those of `others` by name; new tensors

@@ -5,7 +5,6 @@ argument's, the tensor).
 """
 import math
 import operator
-import random
 
 from . import _tensors
 from ._append import Appended
@@ -34,7 +33,7 @@ def _scale(value, name):
     return value
 
 
-def _dropout(probability, rng_state, query):
+def dropout(probability, rng_state, query):
     """(probability, seed, offset), or None where nothing is dropped."""
     probability = real(probability, "dropout_p")
     if not 0 <= probability < 1:
@@ -58,6 +57,8 @@ def _drawn_seed(query):
         import torch
 
         return int(torch.randint(2**62, (1,)))
+    import random
+
     return random.getrandbits(62)
 
 
@@ -262,7 +263,7 @@ def dense(q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi
     """flash_attn_func."""
     call = Call(
         Names("q", "k", "v"), layout="bshd", mask="causal" if causal else "none", scale=_scale(softmax_scale, "softmax_scale"),
-        dtype=dtype, num_splits=num_splits, arch=arch, stream=stream, dropout=_dropout(dropout_p, rng_state, q),
+        dtype=dtype, num_splits=num_splits, arch=arch, stream=stream, dropout=dropout(dropout_p, rng_state, q),
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales, scales,
                                     output_scale),
     )
@@ -279,7 +280,7 @@ def packed(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, drop
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales, scales,
                                     output_scale),
-        dropout=_dropout(dropout_p, rng_state, q),
+        dropout=dropout(dropout_p, rng_state, q),
         sequences=Sequences(
             Sequences.longest_of(max_seqlen_q, max_seqlen_k) | {
                 "min_seqlen_q": integer(min_seqlen_q, "min_seqlen_q", 0), "work_list": bool(work_list)},
@@ -371,7 +372,7 @@ def torch_like(query, key, value, attn_mask, dropout_p, is_causal, scale, rng_st
     call = Call(
         Names("query", "key", "value"), layout="bhsd", mask="causal" if is_causal else "none", scale=_scale(scale, "scale"),
         dtype=dtype, num_splits=num_splits, arch=arch, stream=stream, modify=modify,
-        dropout=_dropout(dropout_p, rng_state, query),
+        dropout=dropout(dropout_p, rng_state, query),
     )
     return call, [("attn_mask", "attn_mask", attn_mask)]
 

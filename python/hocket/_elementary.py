@@ -193,10 +193,6 @@ def entr(x):
     return where(x != x, x, where(x < 0, -math.inf, -xlogy(x, x)))
 
 
-def ndtr(x):
-    return 0.5 * (1 + erf(_float(x) * math.sqrt(0.5)))
-
-
 def sign(x):
     trace = trace_of(x)
     x = value_of(trace, x)
@@ -297,7 +293,7 @@ FUNCTIONS.update({
     "softplus": softplus, "relu": relu, "silu": silu, "gelu": gelu, "leaky_relu": leaky_relu, "elu": elu, "sign": sign,
     "sgn": sign, "square": square, "reciprocal": lambda x: divide(1.0, x), "frac": frac, "hypot": hypot,
     "logaddexp": logaddexp, "logaddexp2": logaddexp2, "isnan": isnan, "isinf": isinf, "isfinite": isfinite,
-    "nan_to_num": nan_to_num, "signbit": signbit, "xlogy": xlogy, "lerp": lerp, "erfc": lambda x: 1 - erf(x),
+    "nan_to_num": nan_to_num, "signbit": signbit, "xlogy": xlogy, "lerp": lerp,
     "clamp_min": maximum, "clamp_max": minimum, "rad2deg": lambda x: _float(x) * (180 / _PI),
     "deg2rad": lambda x: _float(x) * (_PI / 180), "positive": same, "clone": same, "contiguous": same, "detach": same,
     "view": same, "reshape": same, "squeeze": same, "expand": same, "expand_as": same, "ones_like": _filled(1),
@@ -307,7 +303,7 @@ FUNCTIONS.update({
     "addcmul": lambda x, a, b, value=1: x + value * a * b, "addcdiv": lambda x, a, b, value=1: x + value * a / b,
     "celu": celu, "selu": selu, "mish": mish, "hardtanh": hardtanh, "hardsigmoid": hardsigmoid, "hardswish": hardswish,
     "hardshrink": hardshrink, "softshrink": softshrink, "threshold": threshold, "sinc": sinc, "logit": logit, "ldexp": ldexp,
-    "heaviside": heaviside, "entr": entr, "ndtr": ndtr, "relu6": lambda x: hardtanh(x, 0.0, 6.0),
+    "heaviside": heaviside, "entr": entr, "relu6": lambda x: hardtanh(x, 0.0, 6.0),
     "softsign": lambda x: _float(x) / (1 + absolute(_float(x))), "tanhshrink": lambda x: x - tanh(x),
     "isposinf": lambda x: x == math.inf if x.kind == "f32" else x.trace.constant(False, "i1"),
     "isneginf": lambda x: x == -math.inf if x.kind == "f32" else x.trace.constant(False, "i1"),

@@ -417,7 +417,7 @@ for _name in ("float", "double", "half", "bfloat16", "int", "long", "bool"):
 
 def method(name):
     """torch's function `name`, which may be that of an operator: __radd__."""
-    from . import _elementary  # noqa: F401
+    from . import _elementary, _special, _stacked  # noqa: F401
 
     own = name.strip("_") if name.startswith("_") else name
     own = own.removeprefix("special_")

@@ -1,9 +1,9 @@
 """Queries, keys and values as kernels have them: in autocast's type, and with zeros at the end of heads of other sizes, which
 change neither scores nor what is kept."""
 import functools
-import inspect
 
 from . import _tensors
+from ._arguments import names_of
 from ._errors import InvalidInput
 
 #: Bytes of a load.
@@ -54,7 +54,7 @@ def whole_heads(scale, written=()):
     order."""
 
     def decorate(function):
-        names = list(inspect.signature(function).parameters)
+        names = names_of(function)
 
         @functools.wraps(function)
         def attend(*arguments, **options):

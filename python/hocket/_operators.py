@@ -8,7 +8,8 @@ import re
 import torch
 
 from . import _again, _autograd, _calls, flex
-from ._ready import Memory, key_of, remembered, top_names, watched
+from ._call import lse_as_elements
+from ._ready import Memory, key_of, remembered, top_names, watched, with_state
 
 # What records a modification is called, not recorded itself.
 flex.record = torch.compiler.disable(flex.record)
@@ -29,6 +30,8 @@ class _Operator:
         self.arguments = arguments
         names = [argument.split()[-1] for argument in arguments.split(", ")]
         self.forward = remembered(self.forward, [*tensors, *names], with_gradients=False)
+        self.at_dropout, self.at_state = (5 + len(tensors) + names.index(name) if name in names else None
+                                          for name in ("dropout_p", "rng_state"))
         self.names, self.backwards = ["dout", "dlse", "out", "lse", "wanted", *tensors, *names], Memory()
         self.places = [len(tensors) + names.index(argument) for argument in gradients]
 
@@ -74,15 +77,31 @@ class _Operator:
         return others
 
     def backward(self, *given):
+        dout, dlse, out, lse, wanted, q, k, v, *rest = given
+        if dlse is None:
+            return self._backward(*given)
+        dout = torch.zeros_like(out) if dout is None else dout.to(out.dtype)
+        call, _ = self.build(q, k, v, *rest)
+        dout, q, k, wide, out = lse_as_elements(call, dout, dlse, q, k, v, out)
+        made = self._backward(dout, None, out, lse, wanted, q, k, wide, *rest)
+        made[2] = made[2][..., :v.shape[-1]].contiguous()
+        return made
+
+    def _backward(self, *given):
+        """Without LSE's gradient."""
         asked = [tensor for tensor, wants in zip(self.flat_others(given[5:]), given[4]) if wants]
-        key = key_of(given, {}, with_gradients=False)
+        state = None if self.at_state is None else given[self.at_state]
+        keyed, dropping = given, None
+        if state is not None:
+            keyed, _ = with_state(given, {}, self.at_state, True)
+            dropping = _calls.dropout(given[self.at_dropout], state, given[5])
+        key = key_of(keyed, {}, with_gradients=False)
         ready, is_new = (None, False) if key is None else self.backwards.get(tuple(key.parts))
-        made = None if ready is None else ready.run(given[3], key.tensors)
+        made = None if ready is None else ready.run(given[3], key.tensors, None, dropping and dropping[1:])
         if made is None:
             made, seen = watched(key, self._gradients, asked, *given)
             if is_new:
-                ready = _again.alone_of(seen, key, top_names(self.names, given, {})) if given[1] is None else None
-                self.backwards.keep(tuple(key.parts), ready)
+                self.backwards.keep(tuple(key.parts), _again.alone_of(seen, key, top_names(self.names, keyed, {})))
         return [*made[:3], *(gradient.to(like.dtype).view(like.shape) for gradient, like in zip(made[3:], asked))]
 
     def _gradients(self, asked, dout, dlse, out, lse, _, *arguments):

@@ -1,15 +1,15 @@
 """Calls like earlier ones: the same function with the same numbers and functions, and tensors that differ in where they lie
 alone. What the first one has checked, traced and planned is not done again.
 
-Addresses of tensors and the contents of lists are no part of a key (_keys.py); lists are checked each time. What a key does
-not cover has none: dropout, whatever is traced, functions whose result may depend on what tensors hold.
+Addresses of tensors, the contents of lists, and seeds are no part of a key (_keys.py); lists are checked each time, seeds read
+or drawn. What a key does not cover has none: whatever is traced, functions whose result may depend on what tensors hold.
 """
 import contextvars
 import functools
-import inspect
 import sys
 from collections import OrderedDict
 
+from ._arguments import names_of
 from ._keys import Key
 
 #: Calls of a function that are kept; those of long ago go first.
@@ -121,32 +121,46 @@ def top_names(names, arguments, options):
     return [name for name, value in (*zip(names, arguments), *options.items()) if hasattr(value, "shape")]
 
 
+def with_state(arguments, options, at, state):
+    """Arguments with another `rng_state`, which is the one at `at` unless it is among the options."""
+    if at is None or at >= len(arguments):
+        return arguments, {**options, "rng_state": state}
+    return (*arguments[:at], state, *arguments[at + 1:]), options
+
+
 def remembered(function, names=None, with_gradients=True):
     """`function` with its earlier calls in mind. The first three arguments are queries, keys and values."""
-    names = list(inspect.signature(function).parameters) if names is None else names
+    names = names_of(function) if names is None else names
     memory = Memory()
-    at_out = [names.index(name) if name in names else None for name in ("out", "lse")]
+    own = [(name, names.index(name) if name in names else None) for name in ("out", "lse", "rng_state")]
+    at_state = own[2][1]
 
     def given(arguments, options):
-        return [options.get(name, arguments[at] if at is not None and at < len(arguments) else None)
-                for name, at in zip(("out", "lse"), at_out)]
+        return [options.get(name, arguments[at] if at is not None and at < len(arguments) else None) for name, at in own]
 
     @functools.wraps(function)
     def attend(*arguments, **options):
-        key = key_of(arguments, options, with_gradients)
+        *into, state = given(arguments, options)
+        # Whether there is a state is a part of the key, which one is not.
+        keyed = (arguments, options) if state is None else with_state(arguments, options, at_state, True)
+        key = key_of(*keyed, with_gradients)
         if key is None:
             return function(*arguments, **options)
         parts = tuple(key.parts)
         ready, is_new = memory.get(parts)
         if ready is not None:
-            made = ready(key, given(arguments, options))
-            return function(*arguments, **options) if made is None else made
+            dropping = ready.dropping(state, key)
+            made = ready(key, into, dropping)
+            if made is not None:
+                return made
+            if dropping is not None:  # which is not drawn again
+                arguments, options = with_state(arguments, options, at_state, dropping)
         if not is_new:
             return function(*arguments, **options)
         made, seen = watched(key, lambda: function(*arguments, **options))
         from . import _again
 
-        memory.keep(parts, _again.forward_of(seen, made, key, top_names(names, arguments, options)))
+        memory.keep(parts, _again.forward_of(seen, made, key, top_names(names, *keyed)))
         return made
 
     return attend

@@ -1,4 +1,5 @@
 """Tensors of other libraries: reading their memory, and making new ones like them."""
+import functools
 import sys
 
 from . import _hocket, _ready
@@ -162,6 +163,11 @@ def loadable(tensor):
     return tensor
 
 
+def loaded(tensor):
+    """`loadable`, where a copy is noted of a call that is looked at."""
+    return _ready.note_copy(tensor, loadable(tensor), loadable)
+
+
 def contiguous(tensor):
     """`tensor`, or a copy in the order of its dimensions."""
     if is_torch(tensor):
@@ -194,24 +200,31 @@ def scale_words(scale):
     return numpy.ascontiguousarray(numpy.pad(moved, [(0, 0)] * (moved.ndim - 1) + [(0, missing)])).view("int32")
 
 
-def in_parts(numbers, dtype, count):
-    """torch's float32 `numbers` as `count` elements of 16 bits in a new last dimension, and as many others: the products of the
-    two, element by element, sum up to the numbers, within float32's rounding."""
+#: By what the parts of float32 numbers are multiplied: bfloat16 has float32's exponents, float16 holds 11 bits from 2^-14 on.
+_FACTORS = {"torch.bfloat16": (1.0, 1.0, 1.0), "torch.float16": (2.0**15, 1.0, 2.0**-14)}
+
+
+@functools.lru_cache(16)
+def _parts_beside(dtype, device, count):
+    """The factors, negative, with zeros up to `count`, and the zeros."""
     torch = sys.modules["torch"]
-    largest = numbers.abs().amax().clamp(min=2.0**-60)
-    # float16 holds what is around 2^13 best; bfloat16 has the exponents of float32.
-    unit = torch.exp2((torch.log2(largest) - 13).ceil().clamp(-14, 15)) if dtype == torch.float16 else torch.ones_like(largest)
-    rest, parts = numbers / unit, []
-    for _ in range(3):
-        parts.append(rest.to(dtype))
-        rest = rest - parts[-1].float()
-    parts = torch.stack([*parts, *(torch.zeros_like(parts[0]) for _ in range(count - 3))], -1)
-    return parts, unit.to(dtype).expand(parts.shape)
+    factors = torch.zeros(count, dtype=dtype)
+    factors[:3] = -torch.tensor(_FACTORS[str(dtype)])
+    return factors.to(device), torch.zeros(count - 3, dtype=dtype, device=device)
 
 
-def beside(tensor, more):
-    """torch's `tensor` with more elements at the end of its last dimension."""
-    return sys.modules["torch"].cat([tensor, more.to(tensor.dtype)], -1)
+def with_products(left, right, numbers, count):
+    """torch's tensors with `count` elements more at the end of their last dimension, whose products, element by element, sum up
+    to minus the float32 `numbers`, within float32's rounding, below 2^31 in float16."""
+    torch, dtype = sys.modules["torch"], right.dtype
+    factors, zeros = _parts_beside(dtype, right.device, count)
+    parts, rest = [], numbers
+    for factor in _FACTORS[str(dtype)]:
+        parts.append((rest if factor == 1 else rest * (1 / factor)).to(dtype).unsqueeze(-1))
+        rest = rest if len(parts) == 3 else torch.sub(rest, parts[-1].squeeze(-1), alpha=factor)
+    shape = right.shape[:-1]
+    return (torch.cat([left, factors.expand(*shape, count)], -1),
+            torch.cat([right, *parts, zeros.expand(*shape, count - 3)], -1))
 
 
 def contiguous_view(tensor):

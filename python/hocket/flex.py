@@ -6,7 +6,6 @@ numpy, and reads of captured tensors at traced places.
 """
 import contextlib
 import os
-import traceback
 
 from . import _ready, _tensors
 from ._captured import ELEMENTS, element_type, reading, replaced
@@ -33,6 +32,8 @@ def _sizes(shape, sizes):
 
 def _user_line(error):
     """Where the user's function is when it raises `error`."""
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if os.path.dirname(frame.filename) != os.path.dirname(__file__)]
     return f"{own[-1].filename}:{own[-1].lineno}" if own else "<unknown>"

@@ -1,5 +1,4 @@
 """Kernels of one's own: compiled from text, run on tensors by name, checked, timed, drawn."""
-import json
 import numbers
 import os
 from collections.abc import Iterable
@@ -7,6 +6,13 @@ from collections.abc import Iterable
 from . import _hocket, _tensors
 from ._arguments import architecture, integer, integers, mapping, text as text_of
 from ._errors import InvalidInput
+
+
+def _read(text):
+    """The object that JSON says."""
+    import json
+
+    return json.loads(text)
 
 
 class Schedule:
@@ -79,8 +85,8 @@ class Prediction:
         self.microseconds = outcome["microseconds"]
         self.text = outcome["text"]
         #: One workgroup, and the grid, as in the reports of `hocket-run --time --time-grid`.
-        self.workgroup = json.loads(outcome["run"])
-        self.grid = json.loads(outcome["grid"])
+        self.workgroup = _read(outcome["run"])
+        self.grid = _read(outcome["grid"])
         #: A turn of the hot loop over its cycles; None where there is no loop.
         self.picture = Picture(outcome["picture"]) if outcome["picture"] else None
 
@@ -140,9 +146,9 @@ class Kernel:
     arch = property(lambda self: self._compiled.arch)
     signature = property(lambda self: self._compiled.signature)
     #: Registers, spills, LDS, occupancy, instruction counts.
-    report = property(lambda self: json.loads(self._compiled.report))
+    report = property(lambda self: _read(self._compiled.report))
     #: How it is launched (docs/Manifest.md).
-    manifest = property(lambda self: json.loads(self._compiled.manifest))
+    manifest = property(lambda self: _read(self._compiled.manifest))
     code_object = property(lambda self: self._compiled.code_object)
 
     @property

@@ -173,7 +173,8 @@ bool PreparedCall::areApart(const std::vector<std::shared_ptr<Tensor>> &placed) 
   return true;
 }
 
-bool PreparedCall::run(const std::vector<uintptr_t> &addresses, std::optional<int64_t> stream) const {
+bool PreparedCall::run(const std::vector<uintptr_t> &addresses, std::optional<int64_t> stream,
+                       std::optional<std::pair<int64_t, int64_t>> dropping) const {
   std::vector<std::shared_ptr<Tensor>> placed;
   NamedTensors own;
   for (size_t i = 0; i != named.size(); ++i) {
@@ -184,6 +185,10 @@ bool PreparedCall::run(const std::vector<uintptr_t> &addresses, std::optional<in
     return false;
   checkHostLists(problem, own);
   auto known = [this](attention::Planner &) { return Result<std::shared_ptr<const attention::LaunchPlan>>(plan); };
-  Call{known, std::move(own), architecture, stream}.run();
+  Call call{known, std::move(own), architecture, stream};
+  if (dropping)
+    call.own = {{"dropout_seed", manifest::Value::integer(dropping->first)},
+                {"dropout_offset", manifest::Value::integer(dropping->second)}};
+  call.run();
   return true;
 }

@@ -49,8 +49,10 @@ public:
   PreparedCall(const pybind11::dict &what, const pybind11::dict &tensors, const std::string &architecture,
                const std::vector<std::string> &written, bool isBackward);
   /// Runs it on the tensors at `addresses`, in the order of the dict. False, and nothing ran, where a written one shares
-  /// memory: who checks by name says what is wrong. Lists on the host are checked as always.
-  bool run(const std::vector<uintptr_t> &addresses, std::optional<int64_t> stream) const;
+  /// memory: who checks by name says what is wrong. Lists on the host are checked as always. `dropping` is the seed and the
+  /// offset of a problem with dropout, in place of the first ones.
+  bool run(const std::vector<uintptr_t> &addresses, std::optional<int64_t> stream,
+           std::optional<std::pair<int64_t, int64_t>> dropping) const;
 
 private:
   bool areApart(const std::vector<std::shared_ptr<Tensor>> &placed) const;

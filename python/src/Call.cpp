@@ -43,7 +43,7 @@ Status Call::runInSimulator(const std::stop_token &stop) const {
     place(std::string(manifest::workspaceName), workspace);
   if (Status status = memory.share(); !status.ok())
     return status;
-  auto reports = (*plan)->run(device, buffers);
+  auto reports = (*plan)->run(device, buffers, own);
   return reports.ok() ? Status::success() : Status(reports.error());
 }
 
@@ -73,7 +73,7 @@ Status Call::runOnGpu() const {
       return address.error();
     buffers[std::string(manifest::workspaceName)] = {*address, bytes};
   }
-  if (Status status = (*plan)->run(device, buffers, **queue); !status.ok())
+  if (Status status = (*plan)->run(device, buffers, **queue, own); !status.ok())
     return status;
   // Whoever names no stream has nothing to wait for.
   return stream ? Status::success() : (*queue)->synchronize();

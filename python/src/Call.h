@@ -22,6 +22,7 @@ struct Call {
   std::vector<std::pair<std::string, std::shared_ptr<Tensor>>> tensors;
   std::string architecture;      ///< of the simulator
   std::optional<int64_t> stream; ///< of a GPU; without one the work is done at the return
+  manifest::Variables own = {};  ///< variables of the plan that this run has values of its own for
 
   /// With the interpreter lock, which it gives up meanwhile. Throws what goes wrong.
   void run() const;

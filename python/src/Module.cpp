@@ -87,7 +87,8 @@ PYBIND11_MODULE(_hocket, module) {
   addKernel(module);
   py::class_<PreparedCall>(module, "PreparedCall", py::module_local())
       .def(py::init<const py::dict &, const py::dict &, const std::string &, const std::vector<std::string> &, bool>())
-      .def("run", &PreparedCall::run);
+      .def("run", &PreparedCall::run, py::arg("addresses"), py::arg("stream") = py::none(),
+           py::arg("dropping") = py::none());
   module.def("merge", &merge);
   module.def("tune", &tune);
   auto define = [&](const char *name, auto function) {

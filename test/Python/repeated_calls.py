@@ -52,6 +52,20 @@ class Repeated(unittest.TestCase):
         heads_first = [[t.swapaxes(1, 2) for t in qkv(seed)] for seed in (0, 3)]
         self.check(scaled_dot_product_attention, *heads_first, enable_gqa=True, attn_mask=random(40, 40) > 0)
 
+    def test_dropout(self):
+        self.check(flash_attn_func, qkv(), qkv(3), dropout_p=0.5, rng_state=(3, 4))
+        with Spied() as spied:
+            q, k, v = qkv()
+            made = [flash_attn_func(q, k, v, 0.4) for _ in range(3)]
+            self.assertFalse(any((made[number] == made[number - 1]).all() for number in range(3)))
+            for state in ((1, 2), (1, 3)):
+                numpy.testing.assert_array_equal(flash_attn_func(q, k, v, 0.4, rng_state=state),
+                                                 flash_attn_func.__wrapped__(q, k, v, 0.4, rng_state=state))
+        self.assertEqual(spied.count, 3)
+
+    def test_copies(self):
+        self.check(flash_attn_func, *([numpy.asfortranarray(t) for t in qkv(seed)] for seed in (0, 3)), causal=True)
+
     def test_lists_and_pages(self):
         starts = numpy.int32([0, 13, 60])
         packed = [(*(t.reshape(80, -1, D) for t in qkv(seed)), begins, begins, 60, 60)
@@ -97,16 +111,15 @@ class Repeated(unittest.TestCase):
             flash_attn_varlen_func(q, k, v, numpy.int32([0, 70, 80]), numpy.int32([0, 40, 80]), 40, 40)
 
     def test_what_is_not_kept(self):
-        """Numbers in tensors, dropout, copies, rows that are none."""
+        """Numbers in tensors, rows that are none, tensors that are made of others."""
         q, k, v = qkv()
         with Spied() as spied:
             for scale in (0.1, 0.5):
                 numpy.testing.assert_array_equal(flash_attn_func(q, k, v, softmax_scale=numpy.float32([scale])[0:1].reshape(())),
                                                  flash_attn_func(q, k, v, softmax_scale=float(numpy.float32(scale))))
-            self.assertFalse((flash_attn_func(q, k, v, 0.5) == flash_attn_func(q, k, v, 0.5)).all())
             for _ in range(2):
-                flash_attn_func(numpy.asfortranarray(q), k, v)
                 flash_attn_func(q, k[:, :0], v[:, :0])
+                flash_attn_func(q[..., :60], k[..., :60], v[..., :60])  # padded
         self.assertEqual(spied.count, 0)
         flash_attn_func(q, k, v)
         with Spied() as spied:

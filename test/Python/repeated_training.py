@@ -41,7 +41,7 @@ def results(function, leaves, weigh_lse):
     made = function(*leaves)
     out, *lse = made if isinstance(made, tuple) else (made,)
     loss = (out.float() * torch.linspace(-1, 1, out.numel()).view(out.shape)).sum()
-    loss = loss + 1.5 * lse[0].sum() if weigh_lse else loss
+    loss = (0 if weigh_lse == "alone" else loss) + 1.5 * lse[0].sum() if weigh_lse else loss
     needed = [leaf for leaf in leaves if leaf.requires_grad]
     return [out.detach(), *(t.detach() for t in lse), *torch.autograd.grad(loss, needed)]
 
@@ -72,8 +72,79 @@ class Kept(Case):
                    lambda number: [torch.randn(75, heads, D).half().requires_grad_() for heads in (H, HK, HK)])
 
     def test_gradient_of_lse(self):
-        """The backward of LSE is not kept, the forward is."""
-        self.check(lambda of, q, k, v: of("flash_attn_func")(q, k, v, return_lse=True), lambda number: qkv(), (2, 0), True)
+        starts = torch.tensor([0, 30, 70]).int()
+        for scale, weighs in ((0.1, True), (0.2, "alone")):
+            self.check(lambda of, q, k, v: of("flash_attn_func")(q, k, v, 0.0, scale, return_lse=True),  # noqa: B023
+                       lambda number: qkv(), weigh_lse=weighs)
+        self.check(lambda of, q, k, v, sink: of("flash_attn_varlen_func")(q, k, v, starts, starts, 40, 40, sink=sink, return_lse=True),
+                   lambda number: [*(torch.randn(75, heads, D).half().requires_grad_() for heads in (H, HK, HK)),
+                                   torch.randn(H).requires_grad_()], weigh_lse=True)
+        self.check(lambda of, q, k, v: of("flex_attention")(q, k, v, enable_gqa=True, return_lse=True), lambda number: qkv(True),
+                   weigh_lse=True)
+
+    def test_lse_now_and_then(self):
+        """Both backwards of one forward are kept, each for itself."""
+        for weighs in (True, False, True, False):
+            leaves = qkv()
+            function = lambda *own: hocket.flash_attn_func(*own, return_lse=True)  # noqa: E731
+            alone = lambda *own: hocket.flash_attn_func.__wrapped__(*own, return_lse=True)  # noqa: E731
+            for a, b in zip(results(function, leaves, weighs), results(alone, leaves, weighs)):
+                self.assertTrue(torch.equal(a, b))
+
+    def check_dropout(self, call, make):
+        """Calls like `check`'s, each of which draws its own seed."""
+        def seeded(of, *leaves):
+            torch.manual_seed(int(leaves[0].detach().float().sum()))
+            return call(of, *leaves)
+
+        self.check(seeded, make)
+
+    def test_dropout(self):
+        self.check_dropout(lambda of, q, k, v: of("flash_attn_func")(q, k, v, 0.4), lambda number: qkv())
+        self.check_dropout(lambda of, q, k, v: of("scaled_dot_product_attention")(q, k, v, None, 0.3, True, enable_gqa=True),
+                           lambda number: qkv(True))
+        states = iter(range(100))
+        state = {}
+
+        def given(of, q, k, v):
+            own = state.setdefault(id(q), (next(states), 2**40 + 3))
+            return of("flash_attn_func")(q, k, v, dropout_p=0.5, rng_state=own, return_lse=True)
+
+        self.check(given, lambda number: qkv(), weigh_lse=True)
+
+    def test_dropout_draws_as_often(self):
+        """The generator is used once a call, by the first call and by kept ones, and where those go the usual way after all."""
+        for bias in (torch.zeros(1, 1, S, S), torch.full((1, 1, S, S), -1e9)):
+            q, k, v = qkv(True, grad=False)
+            made = []
+            for _ in range(3):
+                torch.manual_seed(5)
+                made.append((hocket.scaled_dot_product_attention(q, k, v, bias, 0.5, enable_gqa=True), torch.rand(())))
+                for a, b in zip(made[0], made[-1]):
+                    self.assertTrue(torch.equal(a, b))
+
+    def test_states_are_checked(self):
+        q, k, v = qkv(grad=False)
+        for p in (0.0, 0.5):
+            for _ in range(2):
+                hocket.flash_attn_func(q, k, v, p, rng_state=(1, 2))
+            for bad in ((1,), (1, 2**70), "ab"):
+                with self.assertRaisesRegex(hocket.InvalidInput, "argument 'rng_state'"):
+                    hocket.flash_attn_func(q, k, v, p, rng_state=bad)
+
+    def test_copies(self):
+        """Tensors that are misaligned, or whose heads are strided, are copied at each call."""
+        def misaligned(t):
+            return torch.empty(t.numel() + 3).half()[3:].view(t.shape).copy_(t).requires_grad_()
+
+        def strided(t):
+            return t.detach().transpose(1, 3).contiguous().transpose(1, 3).requires_grad_()
+
+        for change in (misaligned, strided):
+            self.check(lambda of, q, k, v: of("flash_attn_func")(q, k, v, causal=True),
+                       lambda number: [change(t.detach()) for t in qkv()])  # noqa: B023
+            self.check(lambda of, q, k, v: of("flash_attn_func")(q, k, v, 0.2, rng_state=(3, 4), return_lse=True),
+                       lambda number: [change(qkv()[0].detach()), *qkv()[1:]], weigh_lse=True)  # noqa: B023
 
     def test_bias(self):
         """Where some rows are far from 0 the usual way is taken."""
@@ -193,8 +264,12 @@ class Work(unittest.TestCase):
         def flex(q, k, v, slopes):
             return hocket.flex_attention(q, k, v, lambda s, b, h, i, j: s - slopes[h] * (i - j), mask, enable_gqa=True)
 
+        def dropping(q, k, v):
+            return hocket.flash_attn_func(q, k, v, 0.1)
+
         self.check(hocket.flash_attn_func, (45, 100), (60, 75))
         self.check(flex, (115, 165), (70, 85), slopes)
+        self.check(dropping, (60, 110), (60, 75))
 
 
 if __name__ == "__main__":

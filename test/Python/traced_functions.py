@@ -180,6 +180,11 @@ class Differential(unittest.TestCase):
             lambda s, q, k: torch.ones_like(s) + torch.zeros_like(q) + s, lambda s, q, k: s * torch.tensor(0.5),
             lambda s, q, k: torch.tensor(3) * q - s, lambda s, q, k: s.bfloat16().float(), lambda s, q, k: s.half().float(),
             lambda s, q, k: s + 1e39, lambda s, q, k: s * -1e39, lambda s, q, k: divmod(s, 3)[1] * (s.abs() < 1e6),
+            lambda s, q, k: torch.stack([s, s * 2, q - k]).sum(0), lambda s, q, k: torch.stack((q, k, s))[1] * 1.0,
+            lambda s, q, k: torch.stack([s, q, k]).amax(0), lambda s, q, k: torch.stack([s, q + 1]).amin(dim=0) + 0.0,
+            lambda s, q, k: torch.stack([q > 3, k > 3, s > 0]).all(0) * 1.0, lambda s, q, k: torch.stack([q > 3, k > 3]).any(0) * s,
+            lambda s, q, k: torch.stack([s, s + 1]).mean(0), lambda s, q, k: torch.sum(torch.stack([q, k]), 0) * 1.0,
+            lambda s, q, k: torch.stack([s, q, k]).unbind(0)[-1], lambda s, q, k: torch.stack([s, k])[0:1].prod(0),
             lambda s, q, k: round(s) + abs(q - 6), lambda s, q, k: torch.maximum(q, k) * 1.0 + torch.minimum(s, s * 2),
         )):
             with self.subTest(number=number):
@@ -245,6 +250,10 @@ class Places(unittest.TestCase):
 
             self.check(keyword)
 
+    def test_stacked_by_places(self):
+        self.check(lambda h, q, k: torch.stack([torch.as_tensor(q * 1.0), torch.as_tensor(k * 2.0), torch.as_tensor(h + 0.5)])[h % 3]
+                   if not hasattr(h, "trace") else torch.stack([q * 1.0, k * 2.0, h + 0.5])[h % 3])
+
     def test_errors_are_at_the_users_line(self):
         table = torch.randn(4)
 
@@ -260,6 +269,8 @@ class Places(unittest.TestCase):
             (lambda s, b, h, q, k: s.add_(1), "use 'add'"),
             (lambda s, b, h, q, k: math.exp(s), "not a number of Python's"),
             (lambda s, b, h, q, k: s.nothing(), "'nothing' cannot be part"),
+            (lambda s, b, h, q, k: torch.stack([s, s], 1).sum(), "'stack' is given dim=1"),
+            (lambda s, b, h, q, k: torch.sin(torch.stack([s, s]))[0], "'sin' of stacked values cannot be part"),
             (lambda s, b, h, q, k: s + q * (1 << 27) * k, "has no 32 bits"),
         ):
             with self.assertRaisesRegex(Error, message):

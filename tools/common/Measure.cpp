@@ -2,6 +2,8 @@
 
 #include "Placed.h"
 
+#include "llvm/ADT/StringRef.h"
+
 #include <algorithm>
 
 using namespace hocket;
@@ -16,6 +18,29 @@ Measurement run::summarize(std::vector<double> times) {
     return times[below] + (place - double(below)) * (times[above] - times[below]);
   };
   return {at(0.5), at(0.25), at(0.75), times.front(), static_cast<unsigned>(times.size())};
+}
+
+Result<unsigned> run::readRepetitions(const std::string &name, const std::string &text) {
+  unsigned count = 0;
+  if (llvm::StringRef(text).getAsInteger(10, count) || count == 0 || count > 1'000'000)
+    return invalidInput("option '--" + name + "' has the value '" + text + "', expected a number from 1 to 1000000");
+  return count;
+}
+
+Result<Measurement> run::measureLaunch(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
+                                       std::span<const std::byte> kernarg, const MeasureOptions &options) {
+  if (device.kind() != "hip")
+    return unsupported("the device is '" + std::string(device.kind()) +
+                       "', which measures nothing; use '--device hip', or predict by '--time'");
+  std::vector<double> times;
+  for (unsigned i = 0; i < options.warmup + options.repetitions; ++i) {
+    Result<runtime::LaunchReport> report = device.launch(kernel, shape, kernarg);
+    if (!report.ok())
+      return report.error();
+    if (i >= options.warmup)
+      times.push_back(1e6 * report->seconds);
+  }
+  return summarize(std::move(times));
 }
 
 namespace {

@@ -22,6 +22,14 @@ struct Measurement {
 /// The order statistics of `times`, which must not be empty.
 Measurement summarize(std::vector<double> times);
 
+/// The number of an option '--NAME', which is `text`: repetitions of measured launches.
+Result<unsigned> readRepetitions(const std::string &name, const std::string &text);
+
+/// Microseconds of launches of one kernel, one after the other, as `device` times them. Errors: Unsupported for a device
+/// whose times say nothing about a GPU; what a launch says.
+Result<Measurement> measureLaunch(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
+                                  std::span<const std::byte> kernarg, const MeasureOptions &options);
+
 /// Runs `plan` with tensors of zeros where `contents` says nothing. Device time on HIP; host time elsewhere, which says
 /// nothing about a GPU.
 Result<Measurement> measurePlan(runtime::Device &device, const attention::LaunchPlan &plan,

@@ -4,6 +4,7 @@
 // manifest calls tensors and scalars comes from the command line; everything else follows from the
 // tensors' shapes.
 #define HOCKET_OPTIONS_INC "KernelOptions.inc"
+#include "Measure.h"
 #include "ToolPlanner.h"
 #include "OptionTable.h"
 #include "Output.h"
@@ -188,8 +189,21 @@ static void writeTensor(json::OStream &out, const KernelTensor &tensor, const Ve
     out.attributeObject("expected", [&] { writeVerdict(out, tensor, verdict->comparison); });
 }
 
+static std::string describe(const Measurement &measured) {
+  return llvm::formatv("{0:f2} us, quartiles {1:f2} and {2:f2}, of {3} launches", measured.median, measured.low, measured.high,
+                       measured.repetitions);
+}
+
+static void writeMeasured(json::OStream &out, const Measurement &measured) {
+  out.attribute("median_us", measured.median);
+  out.attribute("low_us", measured.low);
+  out.attribute("high_us", measured.high);
+  out.attribute("repetitions", measured.repetitions);
+}
+
 static std::string toJson(const NamedReport &report, const std::vector<KernelTensor> &tensors,
-                          const std::string &file, bool checked, const TimeRequest &time) {
+                          const std::string &file, bool checked, const TimeRequest &time,
+                          const std::optional<Measurement> &measured) {
   return verify::jsonObject([&](json::OStream &out) {
     verify::writeVerdict(out, report);
     out.attribute("file", file);
@@ -207,6 +221,8 @@ static std::string toJson(const NamedReport &report, const std::vector<KernelTen
     if (checked)
       verify::writeFindings(out, report.findings);
     time.writeMembers(out);
+    if (measured)
+      out.attributeObject("measured", [&] { writeMeasured(out, *measured); });
   });
 }
 
@@ -281,6 +297,22 @@ static Result<int> runKernel(const Options &options) {
       return time->run(*opened->device, launched, binding.shape, binding.kernarg);
     };
   }
+  std::optional<Measurement> measured;
+  if (options.has(OPT_measure)) {
+    Result<unsigned> repetitions = readRepetitions("measure", options.string(OPT_measure));
+    if (!repetitions.ok())
+      return repetitions.error();
+    if (time->wanted())
+      return invalidInput("--measure is of a device, and --time of the simulator; leave one of them out");
+    runOptions->alignment = 256;
+    runOptions->inspect = [&, count = *repetitions](runtime::Kernel &launched, const manifest::Binding &binding) -> Status {
+      Result<Measurement> found = measureLaunch(*opened->device, launched, binding.shape, binding.kernarg, {3, count});
+      if (!found.ok())
+        return found.error();
+      measured = *found;
+      return Status::success();
+    };
+  }
   Result<NamedReport> report =
       runNamed(*opened->device, std::as_bytes(std::span((*kernel)->codeObject)),
                (*kernel)->manifest, *tensors, *scalars, *runOptions);
@@ -291,10 +323,12 @@ static Result<int> runKernel(const Options &options) {
   llvm::raw_ostream &out = reportStream(json);
   print(out, *report, *tensors, runOptions->check);
   out << time->text();
+  if (measured)
+    verify::line(out, "measured", describe(*measured));
   if (Status status = saveResults(*report, *tensors); !status.ok())
     return status.error();
   if (Status status =
-          writeJson(json, toJson(*report, *tensors, *file, runOptions->check, *time));
+          writeJson(json, toJson(*report, *tensors, *file, runOptions->check, *time, measured));
       !status.ok())
     return status.error();
   return report->passed() ? exitRight : exitWrong;

@@ -18,5 +18,6 @@ defm interleavings : Value<"interleavings", "N", "Launches with different orders
 def check : Switch<"check", "Checked execution in the simulator: report races, missing waits, uninitialised data, hazards (docs/CheckedExecution.md)">;
 defm hang_limit : Value<"hang-limit", "SECONDS", "Processor time of one workgroup in the simulator beyond which it counts as hanging (default: 30, or 10^9 wave-instructions)">;
 defm instruction_limit : Value<"instruction-limit", "N", "The same in wave-instructions">;
+defm measure : Value<"measure", "N", "After the launch, time N more by the device, on HIP: median and quartiles, three before them left out; they find what the launches before left">;
 def no_launch : Switch<"no-launch", "Time the kernel without a launch before, which executes all of the grid; nothing is compared, needs --time">;
 defm json : Value<"json", "FILE", "Write the JSON report there, - for standard output">;

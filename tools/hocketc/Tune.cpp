@@ -5,6 +5,7 @@
 #include "hocket/Jit/CompilerIdentity.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Runtime/File.h"
+#include "hocket/Runtime/Registry.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringExtras.h"
@@ -16,6 +17,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
+#include <mutex>
 
 using namespace hocket;
 using namespace hocket::tune;
@@ -53,6 +55,8 @@ static std::string identityOf(std::string_view text, const TuneRequest &request,
     add(size);
   if (!timeText.empty())
     add(timeText);
+  if (!request.device.empty())
+    add(request.device), add(std::to_string(request.repetitions));
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
 }
 
@@ -72,7 +76,7 @@ private:
   std::unique_ptr<llvm::raw_fd_ostream> journal;
   std::string path;
   unsigned candidates = 0;
-  bool shows = false;
+  bool shows = false, isMeasured = false;
 };
 } // namespace
 
@@ -81,6 +85,7 @@ Result<std::unique_ptr<Reporter>> Reporter::create(const TuneRequest &request,
   auto reporter = std::make_unique<Reporter>();
   reporter->candidates = request.options.candidates;
   reporter->shows = llvm::sys::Process::StandardErrIsDisplayed();
+  reporter->isMeasured = !request.device.empty();
   reporter->path = request.journal;
   if (request.journal.empty())
     return std::move(reporter);
@@ -98,8 +103,8 @@ Result<std::unique_ptr<Reporter>> Reporter::create(const TuneRequest &request,
 
 Status Reporter::operator()(const Trial &trial, size_t number, const Trial &best) {
   if (shows)
-    llvm::errs() << llvm::formatv("\r\033[Ktried {0} of {1}, best {2:f1} us predicted", number + 1,
-                                  candidates, best.microseconds);
+    llvm::errs() << llvm::formatv("\r\033[Ktried {0} of {1}, best {2:f1} us {3}", number + 1,
+                                  candidates, best.microseconds, isMeasured ? "measured" : "predicted");
   if (!journal)
     return Status::success();
   *journal << journalLine(trial);
@@ -148,7 +153,7 @@ struct Registered {
 };
 } // namespace
 
-static void printTable(llvm::raw_ostream &out, const Found &found, const Registered &registered) {
+static void printTable(llvm::raw_ostream &out, const Found &found, const Registered &registered, llvm::StringRef how) {
   out << summary(found) << '\n';
   bool hasMeans = found.start.mean != 0 || found.trials[found.ranking.front()].mean != 0;
   auto numbers = [&](const Trial &trial) {
@@ -158,8 +163,8 @@ static void printTable(llvm::raw_ostream &out, const Found &found, const Registe
                          found.start.microseconds / trial.microseconds)
         .str();
   };
-  out << llvm::formatv("{0,12} {1}{2,9}  schedule (predicted; | begins a cluster, + a joined one, ! raises priority)\n",
-                       "us", hasMeans ? "  varied " : "", "to start");
+  out << llvm::formatv("{0,12} {1}{2,9}  schedule ({3}; | begins a cluster, + a joined one, ! raises priority)\n",
+                       "us", hasMeans ? "  varied " : "", "to start", how);
   for (size_t index : llvm::ArrayRef(found.ranking).take_front(kShown)) {
     const Trial &trial = found.trials[index];
     out << numbers(trial) << oneLine(trial) << '\n';
@@ -177,11 +182,11 @@ static void printTable(llvm::raw_ostream &out, const Found &found, const Registe
 
 static std::string scheduleFile(const TuneRequest &request, const Found &found) {
   const Trial &best = found.trials[found.ranking.front()];
-  std::string text = llvm::formatv("// Found by hocketc --tune for {0}: {1:f2} us predicted, {2:f3} times as "
+  std::string text = llvm::formatv("// Found by hocketc --tune for {0}: {1:f2} us {5}, {2:f3} times as "
                                    "fast as the start.\n// {3}; seed {4}",
                                    request.options.compile.target, best.microseconds,
                                    found.start.microseconds / best.microseconds, summary(found),
-                                   request.options.seed);
+                                   request.options.seed, request.device.empty() ? "predicted" : "measured");
   text += request.sizes.empty() ? "" : "; " + llvm::join(request.sizes, ", ");
   if (!request.variants.empty())
     text += llvm::formatv("; {0:f2} us by the mean of {1}", best.mean, llvm::join(request.variants, ", "));
@@ -192,17 +197,17 @@ static std::string scheduleFile(const TuneRequest &request, const Found &found) 
 
 /// The time of the registered kernel, which the search does not begin with. Errors: as those of the search.
 static Result<double> timeOf(const attention::KernelEntry &registered, std::string_view text, std::string_view name,
-                             const CompileOptions &options, const Sizes &sizes) {
+                             const CompileOptions &options, const Cost &cost) {
   CompileOptions compileOptions;
   compileOptions.target = options.target;
   hocketc::followKernel(registered, compileOptions);
   Result<attention::CompiledKernel> kernel = compileKernel(text, name, compileOptions);
-  return kernel.ok() ? predictMicroseconds(*kernel, sizes) : kernel.error();
+  return kernel.ok() ? cost(*kernel) : kernel.error();
 }
 
 /// Lets the search begin with what the registry takes, or times that where something else is asked for.
 static Result<Registered> compareWithRegistry(TuneRequest &request, std::string_view text, std::string_view name,
-                                              const Sizes &sizes) {
+                                              const Sizes &sizes, const Cost &cost) {
   Options &options = request.options;
   Result<const attention::KernelEntry *> kernel = hocketc::registryKernelOf(text, options.compile.target, sizes);
   if (!kernel.ok())
@@ -216,7 +221,7 @@ static Result<Registered> compareWithRegistry(TuneRequest &request, std::string_
     hocketc::followKernel(**kernel, options.compile);
     return Registered{*kernel, true};
   }
-  Result<double> microseconds = timeOf(**kernel, text, name, asked, sizes);
+  Result<double> microseconds = timeOf(**kernel, text, name, asked, cost);
   if (!microseconds.ok())
     return microseconds.error();
   return Registered{*kernel, false, *microseconds};
@@ -240,13 +245,51 @@ static Status readTimeFile(const TuneRequest &request, Sizes &sizes) {
   return checkTimeFile(sizes.timeText, sizes.timeFile, request.options.compile.target);
 }
 
+/// The device that measures. Errors: options that are of predictions.
+static Result<std::shared_ptr<runtime::Device>> openMeasuring(const TuneRequest &request) {
+  llvm::StringRef name = request.device;
+  if (name != "hip" && !name.starts_with("hip:"))
+    return invalidInput("option '--device' has the value '" + request.device +
+                        "', expected hip or hip:N; without it the cycle model predicts");
+  if (!request.variants.empty() || !request.timeFile.empty())
+    return invalidInput("--tune-vary and --time-file are of predictions, and --device " + request.device +
+                        " measures; leave one of them out");
+  Result<runtime::OpenedDevice> opened = runtime::openDevice(request.device);
+  if (!opened.ok())
+    return opened.error();
+  const std::string &found = opened->device->properties().architecture, &wanted = request.options.compile.target;
+  if (found != wanted)
+    return unsupported("device '" + opened->device->properties().name + "' is a " + found + ", and kernels are for " + wanted +
+                       "; give --target=" + found);
+  return opened->device;
+}
+
+/// What a kernel costs: measured, one at a time, or predicted.
+static Cost costOf(std::shared_ptr<runtime::Device> device, unsigned repetitions, const Sizes &sizes) {
+  if (!device)
+    return [&sizes](const attention::CompiledKernel &kernel) { return predictMicroseconds(kernel, sizes); };
+  auto turn = std::make_shared<std::mutex>();
+  return [device = std::move(device), turn, repetitions, &sizes](const attention::CompiledKernel &kernel) {
+    std::lock_guard lock(*turn);
+    return measureMicroseconds(*device, kernel, sizes, repetitions);
+  };
+}
+
 Status hocketc::runTune(TuneRequest request, std::string_view text, std::string_view name) {
   Result<Sizes> sizes = readSizes(request.sizes);
   if (!sizes.ok())
     return sizes.error();
   if (Status status = readTimeFile(request, *sizes); !status.ok())
     return status;
-  Result<Registered> registered = compareWithRegistry(request, text, name, *sizes);
+  std::shared_ptr<runtime::Device> device;
+  if (!request.device.empty()) {
+    Result<std::shared_ptr<runtime::Device>> opened = openMeasuring(request);
+    if (!opened.ok())
+      return opened.error();
+    device = *opened;
+  }
+  const Cost cost = costOf(device, request.repetitions, *sizes);
+  Result<Registered> registered = compareWithRegistry(request, text, name, *sizes, cost);
   if (!registered.ok())
     return registered.error();
   std::string identity = identityOf(text, request, sizes->timeText);
@@ -262,12 +305,10 @@ Status hocketc::runTune(TuneRequest request, std::string_view text, std::string_
   request.options.onTrial = [&](const Trial &trial, size_t number, const Trial &best) {
     return (**reporter)(trial, number, best);
   };
-  Cost cost = [&](const attention::CompiledKernel &kernel) {
-    return predictMicroseconds(kernel, *sizes);
-  };
-  request.options.preview = [&](const attention::CompiledKernel &kernel) {
-    return previewMicroseconds(kernel, *sizes);
-  };
+  if (!device)
+    request.options.preview = [&](const attention::CompiledKernel &kernel) {
+      return previewMicroseconds(kernel, *sizes);
+    };
   for (const std::string &parameter : request.variants) {
     if (Status status = checkTimeParameter(parameter); !status.ok())
       return invalidInput("option '--tune-vary': " + status.error().message);
@@ -280,6 +321,6 @@ Status hocketc::runTune(TuneRequest request, std::string_view text, std::string_
   if (!found.ok())
     return found.error();
   bool toStandardOutput = request.output.empty() || request.output == "-";
-  printTable(toStandardOutput ? llvm::errs() : llvm::outs(), *found, *registered);
+  printTable(toStandardOutput ? llvm::errs() : llvm::outs(), *found, *registered, device ? "measured" : "predicted");
   return write(request.output, scheduleFile(request, *found));
 }

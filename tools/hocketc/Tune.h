@@ -15,6 +15,8 @@ struct TuneRequest {
   std::vector<std::string> sizes; ///< "NAME=NUMBER"
   std::string timeFile;              ///< parameters of the cycle model; "": the table's
   std::vector<std::string> variants; ///< "KEY=VALUE", of the cycle model's parameters
+  std::string device; ///< that measures, "hip" or "hip:N"; "": the cycle model predicts
+  unsigned repetitions = 10; ///< of each measured launch
   tune::Options options;
 };
 

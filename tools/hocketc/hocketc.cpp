@@ -135,6 +135,12 @@ static cl::opt<std::string>
     timeFile("time-file", cl::value_desc("file"), cl::cat(category),
              cl::desc("With --tune: parameters of the cycle model, as 'hocket-run first-day' measures them"));
 static cl::opt<std::string>
+    tuneDevice("device", cl::value_desc("hip|hip:N"), cl::cat(category),
+               cl::desc("With --tune: measure on this device of HIP (default: the cycle model predicts)"));
+static cl::opt<unsigned> tuneRepetitions("tune-repetitions", cl::value_desc("N"), cl::init(10), cl::cat(category),
+                                         cl::desc("With --device: launches of each schedule, whose median counts, after "
+                                                  "three that do not (default: 10)"));
+static cl::opt<std::string>
     tuneJournal("tune-journal", cl::value_desc("file"), cl::cat(category),
                 cl::desc("With --tune: keep what was tried there, and go on where it ends"));
 
@@ -309,7 +315,10 @@ static Status runTune(const Request &request) {
                         std::string(toString(request.from)) + "' has none left");
   if (!(tuneSeconds >= 0))
     return invalidInput("option '--tune-seconds' is not a number from 0; 0 is no limit");
-  hocketc::TuneRequest wanted{request.input, request.output, tuneJournal, tuneSizes, timeFile, tuneVary, {}};
+  hocketc::TuneRequest wanted{request.input, request.output, tuneJournal, tuneSizes, timeFile, tuneVary,
+                              tuneDevice, tuneRepetitions, {}};
+  if (tuneRepetitions == 0 || (tuneRepetitions.getNumOccurrences() && tuneDevice.empty()))
+    return invalidInput("option '--tune-repetitions' counts launches that '--device' measures, from 1; give both, or leave it out");
   wanted.options.compile = request.options;
   wanted.options.seed = tuneSeed;
   wanted.options.candidates = tuneCandidates;
@@ -376,7 +385,7 @@ static int runDriver(int argc, char **argv) {
            std::addressof(tuneSizes), &tuneCandidates, &tuneSeconds, &tuneSeed,
            std::addressof(tuneWaves), std::addressof(tuneKvTiles),
            std::addressof(tuneWorkgroups), std::addressof(tuneVary), &tuneThreads,
-           &tuneJournal, &timeFile}) // a list's own & is of its values
+           &tuneJournal, &timeFile, &tuneDevice, &tuneRepetitions}) // a list's own & is of its values
     if (option->getNumOccurrences())
       return fail(invalidInput("--" + option->ArgStr.str() + " needs --tune"));
   CompileFailure failure;

@@ -51,8 +51,9 @@ public:
   const manifest::Variables &knownVariables() const { return variables; }
 
   /// What each launch gets where memory is at `buffers`, in order: for who launches or times them himself. Errors:
-  /// those of `run` that name a buffer.
-  Result<std::vector<manifest::Binding>> bind(const Buffers &buffers) const;
+  /// those of `run` that name a buffer. `own` are variables of the problem that this run has values of its own for, such as
+  /// "dropout_seed": neither the kernels nor the sizes of memory may depend on them.
+  Result<std::vector<manifest::Binding>> bind(const Buffers &buffers, const manifest::Variables &own = {}) const;
 
   /// Launches everything and waits. Loads the kernels first where `device` has not seen them; they
   /// stay loaded, and the device alive, until `unload` or the plan's end.
@@ -60,12 +61,13 @@ public:
   /// Errors: Unsupported for a device of another architecture; InvalidInput for a buffer that is
   /// null, too small or misaligned, named with what was found and wanted; what loading and
   /// launching say. Reports are in the order of the launches.
-  Result<std::vector<runtime::LaunchReport>> run(runtime::Device &device,
-                                                 const Buffers &buffers) const;
+  Result<std::vector<runtime::LaunchReport>> run(runtime::Device &device, const Buffers &buffers,
+                                                 const manifest::Variables &own = {}) const;
 
   /// The same on `stream`, a stream of `device`, without waiting. Plan and buffers must live until
   /// the stream has passed the launches; what goes wrong there is reported by later calls on it.
-  Status run(runtime::Device &device, const Buffers &buffers, runtime::Stream &stream) const;
+  Status run(runtime::Device &device, const Buffers &buffers, runtime::Stream &stream,
+             const manifest::Variables &own = {}) const;
 
   /// Loads the kernels on `device` without running them, so that the first run is not slower.
   Status load(runtime::Device &device) const;
@@ -94,7 +96,7 @@ private:
     std::vector<manifest::Binding> bindings;
     std::vector<runtime::NumberList> lists;
   };
-  Result<Prepared> prepare(runtime::Device &device, const Buffers &buffers) const;
+  Result<Prepared> prepare(runtime::Device &device, const Buffers &buffers, const manifest::Variables &own) const;
   manifest::Addresses addressesOf(const Buffers &buffers) const;
   Status checkBuffers(const Buffers &buffers) const;
   Result<LoadedKernels> loaded(runtime::Device &device) const;

@@ -11,6 +11,7 @@
 
 #include "hocket/Attention/KernelSource.h"
 #include "hocket/Pipelines/Compiler.h"
+#include "hocket/Runtime/Device.h"
 #include "hocket/Support/Result.h"
 
 #include <functional>
@@ -22,7 +23,7 @@
 
 namespace hocket::tune {
 
-/// Predicted microseconds of a compiled candidate. Called from several threads.
+/// Microseconds of a compiled candidate, predicted or measured. Called from several threads.
 using Cost = std::function<Result<double>(const attention::CompiledKernel &)>;
 
 /// What became of a candidate.
@@ -104,6 +105,11 @@ struct Sizes {
 /// that there are).
 Result<double> predictMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes,
                                    std::string_view parameter = "");
+
+/// The median of `repetitions` launches on `device`, after three that do not count, with tensors of zeros. Errors: as those
+/// of `predictMicroseconds`; Unsupported for a device that measures nothing; what the device says. One at a time.
+Result<double> measureMicroseconds(runtime::Device &device, const attention::CompiledKernel &kernel, const Sizes &sizes,
+                                   unsigned repetitions);
 
 /// Whether `text`, the file `name`, holds parameters of the cycle model for `architecture` (InvalidInput).
 Status checkTimeFile(std::string_view text, std::string_view name, std::string_view architecture);

@@ -41,6 +41,57 @@ std::vector<std::byte> makeBundle(const std::vector<Entry> &entries) {
   return bundle;
 }
 
+template <typename T> void append(std::vector<std::byte> &bytes, T value) {
+  auto *begin = reinterpret_cast<const std::byte *>(&value);
+  bytes.insert(bytes.end(), begin, begin + sizeof(value));
+}
+
+/// `content` as a zlib stream, or a zstd frame, of blocks that are stored as they are.
+std::vector<std::byte> stored(std::span<const std::byte> content, bool zstd) {
+  std::vector<std::byte> packed;
+  append<uint32_t>(packed, zstd ? 0xFD2FB528 : 0);
+  zstd ? append<uint8_t>(packed, 0xA0) : packed.resize(0);
+  zstd ? append<uint32_t>(packed, content.size()) : append<uint16_t>(packed, 0x0178);
+  uint32_t low = 1, high = 0; // Adler's checksum
+  for (size_t at = 0; at < content.size();) {
+    const size_t count = std::min<size_t>(content.size() - at, 60000);
+    const bool last = at + count == content.size();
+    append<uint8_t>(packed, zstd ? uint8_t(last | count << 3) : uint8_t(last));
+    append<uint16_t>(packed, zstd ? uint16_t(count >> 5) : uint16_t(count));
+    if (!zstd)
+      append<uint16_t>(packed, uint16_t(~count));
+    for (std::byte byte : content.subspan(at, count)) {
+      packed.push_back(byte);
+      low = (low + uint8_t(byte)) % 65521;
+      high = (high + low) % 65521;
+    }
+    at += count;
+  }
+  for (int shift = 24; !zstd && shift >= 0; shift -= 8)
+    append<uint8_t>(packed, uint8_t((high << 16 | low) >> shift));
+  return packed;
+}
+
+/// A compressed bundle as clang of that `version` writes it.
+std::vector<std::byte> compress(std::span<const std::byte> content, bool zstd, uint16_t version) {
+  const std::vector<std::byte> packed = stored(content, zstd);
+  std::vector<std::byte> bytes;
+  append<uint32_t>(bytes, 0x424F4343); // "CCOB"
+  append<uint16_t>(bytes, version);
+  append<uint16_t>(bytes, zstd);
+  if (version == 3) {
+    append<uint64_t>(bytes, packed.size() + 32);
+    append<uint64_t>(bytes, content.size());
+  } else {
+    if (version == 2)
+      append<uint32_t>(bytes, packed.size() + 24);
+    append<uint32_t>(bytes, content.size());
+  }
+  append<uint64_t>(bytes, 0); // a hash, which is not looked at
+  bytes.insert(bytes.end(), packed.begin(), packed.end());
+  return bytes;
+}
+
 struct Wrapper {
   uint32_t magic = 0x48495046, version = 1;
   const void *binary = nullptr;
@@ -135,6 +186,46 @@ TEST_F(HipProgram, SaysThatItHasNoCodeForTheDevice) {
   registerBundle({host, device("hipv4-amdgcn-amd-amdhsa--gfx942"),
                   device("hipv4-amdgcn-amd-amdhsa--gfx950:xnack+")});
   EXPECT_EQ(launch(stub(hostFill)), noBinaryForGpu);
+}
+
+TEST_F(HipProgram, ReadsCompressedBundles) {
+  const std::vector<std::byte> plain = makeBundle({host, device("hipv4-amdgcn-amd-amdhsa--gfx950")});
+  const std::vector<std::byte> foreign = makeBundle({host, device("hipv4-amdgcn-amd-amdhsa--gfx942")});
+  const std::string path = testing::TempDir() + "/hocket-hip-compressed-" + std::to_string(getpid());
+  for (bool zstd : {false, true})
+    for (uint16_t version : {1, 2, 3}) {
+      const std::vector<std::byte> bytes = compress(plain, zstd, version);
+      void *module = nullptr, *function = nullptr;
+      FILE *file = std::fopen(path.c_str(), "wb");
+      ASSERT_TRUE(file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size());
+      std::fclose(file);
+      EXPECT_EQ(hipModuleLoad(&module, path.c_str()), 0) << zstd << version;
+      EXPECT_EQ(hipModuleGetFunction(&function, module, "fill"), 0);
+      // In memory version 1 does not say how long it is.
+      EXPECT_EQ(hipModuleLoadData(&module, bytes.data()), version == 1 ? invalidImage : 0) << zstd << version;
+      if (version != 1)
+        EXPECT_EQ(hipModuleLoadData(&module, compress(foreign, zstd, version).data()), noBinaryForGpu);
+    }
+  std::remove(path.c_str());
+}
+
+TEST_F(HipProgram, RefusesDamagedCompressedBundles) {
+  const std::vector<std::byte> plain = makeBundle({host, device("hipv4-amdgcn-amd-amdhsa--gfx950")});
+  for (bool zstd : {false, true})
+    for (size_t at : {4u, 6u, 8u, 11u, 12u, 15u, 24u, 25u, 28u, 40u, 200u}) {
+      std::vector<std::byte> bytes = compress(plain, zstd, 2);
+      if (at >= 8 && at < 12)
+        continue; // its own length, which memory has to have
+      bytes[at] ^= std::byte(0x55);
+      void *module = nullptr;
+      const int code = hipModuleLoadData(&module, bytes.data());
+      EXPECT_TRUE(code == 0 || code == invalidImage || code == noBinaryForGpu) << zstd << " " << at << ": " << code;
+      if (at < 24)
+        EXPECT_NE(code, 0) << zstd << " " << at;
+    }
+  const std::vector<std::byte> object = readBytes(HOCKET_TEST_CODE_OBJECT);
+  void *module = nullptr;
+  EXPECT_EQ(hipModuleLoadData(&module, compress(object, true, 2).data()), invalidImage); // no bundle within
 }
 
 TEST_F(HipProgram, RefusesOtherFormats) {

@@ -181,3 +181,39 @@ TEST_F(HipGraph, RefusesMisuse) {
   EXPECT_EQ(hipGraphInstantiate(nullptr, graph, nullptr, nullptr, 0), invalidValue);
   EXPECT_EQ(hipGraphInstantiate(&graph, stream, nullptr, nullptr, 0), invalidValue);
 }
+
+// The default stream of the per-thread forms is the thread's own, whose work goes where that stream's goes.
+TEST_F(HipGraph, CapturesTheThreadsStreamByPerThreadForms) {
+  void *memory = nullptr, *graph = nullptr, *executable = nullptr;
+  std::array<uint8_t, 64> in, out;
+  in.fill(7);
+  ASSERT_EQ(hipMalloc(&memory, 64), 0);
+  ASSERT_EQ(hipMemset(memory, 0, 64), 0);
+  ASSERT_EQ(hipStreamBeginCapture_spt(nullptr, 0), 0);
+  int status = 0;
+  EXPECT_EQ(hipStreamIsCapturing_spt(nullptr, &status), 0);
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(hipMemsetAsync_spt(memory, 1, 16, nullptr), 0);
+  EXPECT_EQ(hipMemset2DAsync_spt(static_cast<char *>(memory) + 16, 8, 2, 4, 2, nullptr), 0);
+  EXPECT_EQ(hipMemcpyAsync_spt(static_cast<char *>(memory) + 32, in.data(), 8, 1, nullptr), 0);
+  EXPECT_EQ(hipMemcpy2DAsync_spt(static_cast<char *>(memory) + 40, 8, in.data(), 8, 3, 2, 1, nullptr), 0);
+  ASSERT_EQ(hipStreamEndCapture_spt(nullptr, &graph), 0);
+  ASSERT_EQ(hipMemcpy(out.data(), memory, 64, 2), 0);
+  EXPECT_THAT(out, testing::Each(0)); // nothing ran yet
+  ASSERT_EQ(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0), 0);
+  ASSERT_EQ(hipGraphLaunch(executable, nullptr), 0);
+  ASSERT_EQ(hipMemcpy(out.data(), memory, 64, 2), 0);
+  EXPECT_EQ(out[0], 1);
+  EXPECT_EQ(out[15], 1);
+  EXPECT_EQ(out[19], 2);
+  EXPECT_EQ(out[20], 0);
+  EXPECT_EQ(out[27], 2);
+  EXPECT_EQ(out[39], 7);
+  EXPECT_EQ(out[42], 7);
+  EXPECT_EQ(out[43], 0);
+  EXPECT_EQ(out[50], 7);
+  // At once, where nothing is captured.
+  EXPECT_EQ(hipMemset2D_spt(memory, 8, 9, 8, 8), 0);
+  EXPECT_EQ(hipMemcpy2D_spt(out.data(), 8, memory, 8, 8, 8, 2), 0);
+  EXPECT_THAT(out, testing::Each(9));
+}
