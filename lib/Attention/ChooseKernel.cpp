@@ -170,7 +170,7 @@ std::vector<const KernelEntry *>
 KernelRegistry::alternatives(const KernelEntry &chosen, const ForwardProblem &problem,
                              std::string_view architecture) const {
   std::vector<const KernelEntry *> others;
-  if (!problem.isModified() && !problem.lists.inPages())
+  if (!problem.isModified() && !problem.lists.any())
     return others;
   for (const KernelEntry &entry : entries)
     if (&entry != &chosen && entry.role == chosen.role &&
