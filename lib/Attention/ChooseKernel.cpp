@@ -200,7 +200,7 @@ KernelRegistry::alternatives(const KernelEntry &chosen, const ForwardProblem &pr
                              std::string_view architecture) const {
   std::vector<const KernelEntry *> others;
   const bool hasFactors = problem.descaleBlocks.keys == 1 || problem.descaleBlocks.values != 0;
-  if (!problem.isModified() && !problem.lists.inPages() && !hasFactors)
+  if (!problem.isModified() && !problem.lists.any() && !hasFactors)
     return others;
   for (const KernelEntry &entry : entries)
     if (&entry != &chosen && entry.role == chosen.role &&

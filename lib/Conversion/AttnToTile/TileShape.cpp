@@ -71,6 +71,8 @@ TileShape hocket::chooseTileShape(const ArchInfo &arch, HeadWidths head, const T
     shape.kvTile = keysForBoth(arch, head);
   if (!constraints.waves)
     shape.waves = std::min(shape.waves, writingWaves(arch, head, shape.kvTile));
+  else if (!constraints.kvTile)
+    shape.kvTile = fetchableKeys(arch, head, shape.waves, shape.kvTile);
   return shape;
 }
 

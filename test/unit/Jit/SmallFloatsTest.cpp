@@ -4,7 +4,7 @@
 // The same problems in f32, and with numbers of single keys and values and O of 8 bits.
 //
 // HOCKET_RANDOM_SMALL_FLOATS=N, HOCKET_RANDOM_F32=N and HOCKET_RANDOM_KEY_NUMBERS=N draw more, HOCKET_TEST_SEED=N others.
-#include "../Kernels/Draw.h"
+#include "../Kernels/DrawSequences.h"
 #include "Reference/ScoreInterpreter.h"
 #include "Verify/Attention/RunForward.h"
 #include "hocket/Jit/Jit.h"
@@ -14,7 +14,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -34,25 +33,14 @@ static HeadTypes drawTypes(Draw &draw) {
   return types;
 }
 
-/// Lengths of one's own, or pages, or queries that are packed.
+/// Lengths of one's own, sequences that are packed, or pages; the vectorised layout is of 16 bits.
 static void drawSequences(ForwardProblem &problem, Draw &draw) {
-  std::vector<int32_t> used;
-  for (int64_t i = 0; i != problem.batch; ++i)
-    used.push_back(static_cast<int32_t>(draw.between(1, problem.seqKv)));
-  problem.lists.usedKv = true;
-  problem.known.lists["seqused_k"] = used;
-  if (draw.oneIn(3))
+  addSequences(problem, draw);
+  if (draw.oneIn(2))
     return;
-  const int64_t rows = problem.lists.pageSize = draw.of<int64_t>({1, 16, 64, 100, 128});
-  problem.pageLayout = draw.of({PageLayout::NHD, PageLayout::HND});
-  problem.tablePages = (problem.seqKv + rows - 1) / rows;
-  problem.numPages = problem.batch * problem.tablePages + 2;
-  std::vector<int32_t> &table = problem.known.lists["block_table"];
-  std::vector<int32_t> order(static_cast<size_t>(problem.numPages));
-  std::iota(order.begin(), order.end(), 0);
-  for (size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1], order[static_cast<size_t>(draw.between(0, static_cast<int64_t>(i) - 1))]);
-  table.assign(order.begin(), order.begin() + problem.batch * problem.tablePages);
+  addPages(problem, draw);
+  if (problem.pageLayout == PageLayout::Vectorised)
+    problem.pageLayout = PageLayout::HND;
 }
 
 static void modify(ForwardProblem &problem, Draw &draw) {
@@ -76,8 +64,10 @@ static void addBlockScales(ForwardProblem &problem, Draw &draw) {
   problem.mxScales = true;
   problem.dtype = draw.of({HeadTypes(e4m3), HeadTypes(e5m2), HeadTypes(e2m1, e2m1, e4m3), HeadTypes(e2m1, e2m1, e5m2)});
   problem.headDim = problem.headDimV = draw.of<int64_t>({64, 128, 128, 192, 256});
-  problem.lists.pageSize = 0;
-  problem.known.lists.erase("block_table");
+  problem.lists = {};
+  problem.known.lists.clear();
+  if (draw.oneIn(2) && problem.tuning.numSplits == 0)
+    addSequences(problem, draw);
 }
 
 /// Numbers of single keys and values, and O of 8 bits, beside Q, K and V of any types.
@@ -100,7 +90,7 @@ static ForwardProblem drawProblem(Draw &draw, std::optional<HeadTypes> types) {
   problem.descale = !types && draw.oneIn(2);
   if (problem.descale && draw.oneIn(2))
     problem.descaleBlocks = {draw.of<int64_t>({0, 32, 96, 128}), draw.of<int64_t>({0, 32, 64, 96, 256}), draw.oneIn(2)};
-  problem.batch = draw.between(1, 2);
+  problem.batch = draw.between(1, 3);
   problem.kvHeads = draw.between(1, 2);
   problem.heads = problem.kvHeads * draw.of<int64_t>({1, 2, 8});
   problem.headDim = problem.headDimV = draw.of<int64_t>({64, 128, 128, 16 * draw.between(1, 16)});
@@ -113,7 +103,7 @@ static ForwardProblem drawProblem(Draw &draw, std::optional<HeadTypes> types) {
     drawSequences(problem, draw);
   if (draw.oneIn(3))
     modify(problem, draw);
-  else if (draw.oneIn(3) && problem.headDim % 64 == 0 && problem.headDim <= 192)
+  else if (draw.oneIn(3) && problem.headDim % 64 == 0 && problem.headDim <= 192 && !problem.lists.packedQ && !problem.lists.usedQ)
     problem.tuning.numSplits = draw.between(2, 5);
   return problem;
 }
@@ -121,17 +111,21 @@ static ForwardProblem drawProblem(Draw &draw, std::optional<HeadTypes> types) {
 /// Runs `count` random problems of `types`, or of drawn ones, which `change` changes.
 static void runRandom(uint64_t count, std::optional<HeadTypes> types = {}, void (*change)(ForwardProblem &, Draw &) = nullptr) {
   uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
-  auto planner = jit::makePlanner();
-  ASSERT_TRUE(planner.ok()) << planner.error().message;
-  auto device = sim::createDevice();
   for (uint64_t seed = first; seed != first + count; ++seed) {
     Draw draw(seed);
     ForwardProblem problem = drawProblem(draw, types);
     if (change)
       change(problem, draw);
+    jit::PlannerOptions chip;
+    chip.architecture = types && draw.oneIn(3) ? "gfx942" : "gfx950"; // which has no attention of 8 bits
+    if (chip.architecture == "gfx942")
+      problem.headDim = problem.headDimV = std::min<int64_t>(problem.headDim, 192);
+    auto planner = jit::makePlanner(chip);
+    ASSERT_TRUE(planner.ok()) << planner.error().message;
+    auto device = sim::createDevice(nullptr, chip.architecture);
     DataKind data = draw.of({DataKind::Normal, DataKind::Rising, DataKind::OneHot, DataKind::Equal});
     SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe() + ", data " +
-                 std::string(toString(data)));
+                 std::string(toString(data)) + ", " + chip.architecture);
     auto plan = (*planner)->plan(problem);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     ForwardOptions options;
