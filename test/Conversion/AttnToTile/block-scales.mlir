@@ -8,7 +8,7 @@
 // CHECK: %[[OFQ:.*]] = tile.load %[[HEAD]][%{{.*}}] : <?xi32> -> !tile.rows<32xi32>
 // CHECK: %[[Q:.*]] = tile.block_scales %[[OFQ]] : !tile.rows<32xi32> -> <4x32xf8E8M0FNU, rhs_scale>
 // CHECK: %[[WORDS:.*]] = tile.step @load_scales -> !tile.rows<128xi32>
-// CHECK: tile.load %{{.*}}[%{{.*}}] : <?xi32> -> !tile.rows<128xi32>
+// CHECK: tile.load %{{.*}}[%{{.*}}] {tile.counted = 4 : i64} : <?xi32> -> !tile.rows<128xi32>
 // CHECK: tile.step @qk
 // CHECK: %[[K:.*]] = tile.block_scales %[[WORDS]] : !tile.rows<128xi32> -> <128x4xf8E8M0FNU, lhs_scale>
 // CHECK: tile.mma {{.*}} scales(%[[K]], %[[Q]])
