@@ -89,7 +89,9 @@ class _Ready:
         self._places, self._is_new, self._shapes, self._returns = list(places.items()), is_new, shapes, returns
         self._fills, self._is_large = call.sequences_differ, _large.may_be(call.problem)
         self._dtype, self._name, self._asked = views["o"].dtype, call.names.q, call.asked_stream
-        self._q, self._dropout = places["q"].number, call.dropout
+        #: The numbers of q, k and v among the key's tensors.
+        self.qkv = [places[name].number for name in "qkv"]
+        self._q, self._dropout = self.qkv[0], call.dropout
         self._backwards = None if tensors is None else Backwards(call, views, places, tensors)
 
     def dropping(self, state, key):

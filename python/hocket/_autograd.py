@@ -5,22 +5,40 @@ from torch.autograd.function import once_differentiable
 from ._errors import Unsupported
 
 
+class _Beside:
+    """Tensors that a backward reads beside q, k, v and the results: not saved by torch, so that a call saves the same tensors
+    whether it is like an earlier one or not, as checkpointing, which does it again, asks for."""
+
+    def __init__(self, tensors):
+        self._versions = [(tensor, _version_of(tensor)) for tensor in tensors if isinstance(tensor, torch.Tensor)]
+
+    def check(self):
+        if any(_version_of(tensor) != version for tensor, version in self._versions):
+            raise RuntimeError("a tensor that attention read beside q, k and v has been modified by an inplace operation since the "
+                               "forward, and the gradient needs what it held; change a clone of it")
+
+
+def _version_of(tensor):
+    return 0 if tensor.is_inference() else tensor._version
+
+
 class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, q, k, v, call, *others):
         out, lse = call.forward(q, k, v, want_lse=True)
         ctx.call, ctx.types = call, [other.dtype for other in others]
-        # What is captured is kept to be told if it is changed meanwhile: kernels read it where it is.
-        captured = [tensor for tensor in call.captured if isinstance(tensor, torch.Tensor)]
-        ctx.save_for_backward(q, k, v, out, lse, *captured)
+        # Kernels read what is captured where it is.
+        ctx.beside = _Beside(call.captured)
+        ctx.save_for_backward(q, k, v, out, lse)
         ctx.set_materialize_grads(False)
         return out, lse
 
     @staticmethod
     @once_differentiable
     def backward(ctx, dout, dlse):
-        q, k, v, out, lse, *_ = ctx.saved_tensors
-        dq, dk, dv, *others = gradients(ctx.call, dout, dlse, q, k, v, out, lse)
+        saved = ctx.saved_tensors
+        ctx.beside.check()
+        dq, dk, dv, *others = gradients(ctx.call, dout, dlse, *saved)
         return dq, dk, dv, None, *(other.to(own) for other, own in zip(others, ctx.types))
 
 
@@ -33,17 +51,20 @@ class _Again(torch.autograd.Function):
         if made is None:
             return None
         ctx.ready, ctx.dropping = ready, dropping
-        ctx.arrays = [None if isinstance(tensor, torch.Tensor) else tensor for tensor in tensors]
-        ctx.save_for_backward(*made, *(tensor for tensor in tensors if isinstance(tensor, torch.Tensor)))
+        ctx.tensors = [None if number in ready.qkv else tensor for number, tensor in enumerate(tensors)]
+        ctx.beside = _Beside(ctx.tensors)
+        ctx.save_for_backward(*(tensors[number] for number in ready.qkv), *made)
         ctx.set_materialize_grads(False)
         return made
 
     @staticmethod
     @once_differentiable
     def backward(ctx, dout, dlse):
-        out, lse, *saved = ctx.saved_tensors
-        rest = iter(saved)
-        tensors = [next(rest) if array is None else array for array in ctx.arrays]
+        *qkv, out, lse = ctx.saved_tensors
+        ctx.beside.check()
+        tensors = list(ctx.tensors)
+        for number, tensor in zip(ctx.ready.qkv, qkv):
+            tensors[number] = tensor
         return None, None, None, *ctx.ready.gradients(dout, dlse, out, lse, tensors, ctx.dropping)
 
 
