@@ -250,7 +250,8 @@ class Checkpointed(Case):
 
 
 class Work(unittest.TestCase):
-    """Calls of Python's and C's functions, which take most of the time beside the module in C++: 5 to 30 us with these."""
+    """Calls of Python's and C's functions, which take most of the time beside the module in C++: 5 to 30 us with these. A new
+    torch makes ten more than 1.13 in a gradient; without a memory there are several times as many."""
 
     def count(self, function):
         for _ in range(3):
@@ -285,9 +286,9 @@ class Work(unittest.TestCase):
         def dropping(q, k, v):
             return hocket.flash_attn_func(q, k, v, 0.1)
 
-        self.check(hocket.flash_attn_func, (50, 105), (60, 75))
-        self.check(flex, (115, 165), (70, 85), slopes)
-        self.check(dropping, (60, 110), (60, 75))
+        self.check(hocket.flash_attn_func, (50, 105), (75, 90))
+        self.check(flex, (120, 170), (85, 100), slopes)
+        self.check(dropping, (65, 115), (75, 90))
 
 
 if __name__ == "__main__":
