@@ -110,8 +110,8 @@ void ScheduleModel::insert(size_t at, Placement place, llvm::StringMap<StepOp> &
     other.order = static_cast<int64_t>(order);
 }
 
-/// Steps that use no other's values, beside those that only load, and no ring need no place: they end the cluster in
-/// front of that of the first step which uses them; where that is the iteration's first, they stand in front of the step.
+/// A schedule need not place steps that use no ring and no value of another step, except of steps that only load. They
+/// end the cluster before that of their first user or, if there is none before it, stand directly before the user.
 void ScheduleModel::placeStarts(ForTilesOp loop, llvm::StringMap<StepOp> &steps) {
   SmallVector<ValueDependence> dependences = valueDependences(loop);
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
@@ -202,7 +202,7 @@ LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
     }
   }
   clusterCount = clusterOps.size();
-  // What no schedule has put anywhere, LLVM may: waits count none of its loads.
+  // LLVM may move the loads of steps that the schedule does not place, so no wait counts them.
   for (auto &unplaced : steps)
     unplaced.second.walk([](LoadOp load) { load->removeAttr(kCountedAttr); });
   placePuts(loop, steps);
