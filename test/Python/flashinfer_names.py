@@ -75,6 +75,16 @@ class Names(unittest.TestCase):
             self.assertIs(made[1], lse)
             self.check(made, wanted)
 
+    def test_results_of_another_type_are_refused(self):
+        pool, lists, _ = self.pages("NHD", [5])
+        wrapper = flashinfer.BatchDecodeWithPagedKVCacheWrapper(torch.empty(8))
+        for wanted in (torch.float32, "bfloat16"):
+            wrapper.plan(*lists, H, HK, D, P, o_data_type=wanted)
+            with self.assertRaisesRegex(hocket.Unsupported, "'o_data_type' of plan.. is .*leave it out"):
+                wrapper.run(self.random(1, H, D), pool)
+        wrapper.plan(*lists, H, HK, D, P, o_data_type="float16")
+        wrapper.run(self.random(1, H, D), pool)
+
     def test_prefill(self):
         lengths, queries = [33, 7, 60], [4, 7, 20]
         starts = torch.tensor([0, *queries]).cumsum(0).int()

@@ -12,7 +12,7 @@ from .._errors import InvalidInput, Unsupported
 
 #: Arguments that say how FlashInfer computes, on which no result depends here.
 _HINTS = {"backend", "use_fp16_qk_reduction", "use_tensor_cores", "non_blocking", "q_data_type", "kv_data_type", "data_type",
-          "o_data_type", "rope_scale", "rope_theta", "enable_pdl", "disable_split_kv", "fixed_split_size", "max_token_per_sequence",
+          "rope_scale", "rope_theta", "enable_pdl", "disable_split_kv", "fixed_split_size", "max_token_per_sequence",
           "max_sequence_kv", "seq_lens", "seq_lens_q", "block_tables", "prefix_len_ptr"}
 
 
@@ -39,7 +39,7 @@ def _attention_options(causal, sm_scale, window_left, logits_soft_cap):
 
 
 def _results(made, return_lse, out=None, lse=None):
-    """O, and LSE [heads, rows] to the base of e as FlashInfer has it."""
+    """O; with `return_lse` FlashInfer's LSE, too: [rows, heads], to the base of 2. `made` has [heads, rows], to that of e."""
     if out is not None:
         made = out.copy_(made[0]), made[1]
     if not return_lse:
@@ -87,12 +87,16 @@ class _Wrapper:
         """There is none."""
 
     def _keep(self, rest, causal, sm_scale, window_left, logits_soft_cap):
+        self._o_type = rest.pop("o_data_type", None)
         _check(rest)
         self._options = _attention_options(causal, sm_scale, window_left, logits_soft_cap)
 
-    def _planned(self):
+    def _planned(self, q):
         if self._options is None:
             raise InvalidInput("run() comes before plan(), which says the sequences; call that first")
+        if self._o_type is not None and str(self._o_type).removeprefix("torch.") != str(q.dtype).removeprefix("torch."):
+            raise Unsupported(f"argument 'o_data_type' of plan() is {self._o_type}, and queries are {q.dtype}, whose type results "
+                              f"have; leave it out")
         return self._options
 
     def _keep_pages(self, indptr, indices, last_page_len, page_size):
@@ -136,7 +140,7 @@ class BatchDecodeWithPagedKVCacheWrapper(_Wrapper):
     def run(self, q, paged_kv_cache, *, out=None, lse=None, return_lse=False, **rest):
         """q [batch, heads, head_dim]."""
         _check(rest)
-        options = self._planned()
+        options = self._planned(q)
         k, v = self._pools(paged_kv_cache)
         made, made_lse = attention.flash_attn_with_kvcache(
             q[:, None], k, v, cache_seqlens=self._lengths, block_table=self._table, return_softmax_lse=True, **options)
@@ -163,7 +167,7 @@ class BatchPrefillWithPagedKVCacheWrapper(_Prefill):
     def run(self, q, paged_kv_cache, *, out=None, lse=None, return_lse=False, **rest):
         """q [rows, heads, head_dim]."""
         _check(rest)
-        options = self._planned()
+        options = self._planned(q)
         k, v = self._pools(paged_kv_cache)
         made = attention.flash_attn_varlen_func(
             q, k, v, self._starts, None, self._most, self._longest, block_table=self._table, seqused_k=self._lengths,
@@ -184,7 +188,7 @@ class BatchPrefillWithRaggedKVCacheWrapper(_Prefill):
 
     def run(self, q, k, v, *, out=None, lse=None, return_lse=False, **rest):
         _check(rest)
-        options = self._planned()
+        options = self._planned(q)
         k, v = (_rows_first(tensor, self._layout) for tensor in (k, v))
         made = attention.flash_attn_varlen_func(q, k, v, self._starts, self._key_starts, self._most, self._most_keys, return_lse=True,
                                                 **options)
