@@ -199,9 +199,6 @@ std::vector<const KernelEntry *>
 KernelRegistry::alternatives(const KernelEntry &chosen, const ForwardProblem &problem,
                              std::string_view architecture) const {
   std::vector<const KernelEntry *> others;
-  const bool hasFactors = problem.descaleBlocks.keys == 1 || problem.descaleBlocks.values != 0;
-  if (!problem.isModified() && !problem.lists.any() && !hasFactors)
-    return others;
   for (const KernelEntry &entry : entries)
     if (&entry != &chosen && entry.role == chosen.role &&
         brokenRules(entry, problem, architecture).empty())

@@ -88,8 +88,9 @@ Result<PlannedLaunch> Planner::firstMade(const KernelEntry &chosen, const Forwar
   auto kernel = find(chosen, problem);
   if (kernel.ok())
     return PlannedLaunch{chosen.name, *std::move(kernel)};
-  // A bug must be reported: another kernel would hide it.
-  if (kernel.error().kind == ErrorKind::Internal)
+  // A bug must be reported: another kernel would hide it, as it would that a bundle lacks what is best.
+  const bool isMissing = kernel.error().kind == ErrorKind::NotFound && !problem.isModified() && !problem.lists.any();
+  if (kernel.error().kind == ErrorKind::Internal || isMissing)
     return kernel.error();
   std::vector<PassedOver> passedOver = {{chosen.name, kernel.error().message}};
   for (const KernelEntry *other : kernels.alternatives(chosen, problem, architecture)) {
@@ -224,8 +225,9 @@ Result<Plan> Planner::remember(RecentlyUsed<Plan, Problem, ProblemHash> &known,
 Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &problem) {
   return remember(plans, problem, [&] {
     auto plan = makePlan(problem, units);
-    // Slices are the heuristic's wish: without kernels for them there is a way.
-    if (!plan.ok() && plan.error().kind == ErrorKind::NotFound && problem.tuning.numSplits == 0)
+    // Slices are the heuristic's wish: without kernels for them, or if these do not compile, there is a way.
+    if (!plan.ok() && plan.error().kind != ErrorKind::InvalidInput && plan.error().kind != ErrorKind::Internal &&
+        problem.tuning.numSplits == 0)
       plan = makePlan(problem, 0);
     return plan;
   });

@@ -171,8 +171,8 @@ public:
   Result<const KernelEntry *> select(const ForwardProblem &problem, std::string_view architecture,
                                      unsigned units = 0) const;
 
-  /// What can be tried if `chosen`, which was selected for `problem`, turns out not to compile (its modifications may
-  /// need more registers than its schedule leaves): the other kernels that take it, in order of priority, those first whose
+  /// What can be tried if `chosen`, which was selected for `problem`, turns out not to compile (its heads or modifications
+  /// may need more registers than its schedule leaves): the other kernels that take it, in order of priority, those first whose
   /// rows are of the same kind, queries or heads.
   std::vector<const KernelEntry *> alternatives(const KernelEntry &chosen,
                                                 const ForwardProblem &problem,
