@@ -152,6 +152,13 @@ static bool isMasked(const ForwardProblem &problem) {
   return problem.blocks.any() || llvm::any_of(problem.modifications, [](const Modification &modification) { return modification.isMask; });
 }
 
+/// The same problem with as many keys as one block of its rows sees, for all that is known of masks.
+static ForwardProblem withSeenKeys(ForwardProblem problem) {
+  if (isMasked(problem))
+    problem.seqKv = std::min(problem.seqKv, mostKeysOfRow(problem) + problem.seqQ - 1);
+  return problem;
+}
+
 /// The same problem, with no mask where it hides nothing: a sequence's only query sees all keys up to the diagonal,
 /// which ends at the bottom right.
 static ForwardProblem withoutIdleMask(ForwardProblem problem) {
@@ -193,7 +200,7 @@ static Result<SelectedKernels> select(const KernelRegistry &registry, const Forw
       return selected;
     }
   selected.split = choose(
-      estimateSplits(problem, **whole, *other->kernels[0], registry, architecture, units),
+      estimateSplits(withSeenKeys(problem), **whole, *other->kernels[0], registry, architecture, units),
       units);
   if (selected.split.splits == 1)
     return selected;

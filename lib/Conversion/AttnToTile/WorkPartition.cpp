@@ -352,9 +352,8 @@ Value WorkPartition::ofFirstSlice(ExpansionBuilder &builder, Value logits) const
   if (!isSplit())
     return logits;
   Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, slice, builder.constant(int64_t(0)));
-  Value none = builder.constant(-std::numeric_limits<float>::infinity());
   auto pick = [&](Value condition, Value logit) -> Value {
-    return arith::SelectOp::create(builder, condition, logit, none);
+    return arith::SelectOp::create(builder, condition, logit, builder.constant(-std::numeric_limits<float>::infinity()));
   };
   auto rows = dyn_cast<tile::RowsType>(logits.getType());
   if (!rows)
