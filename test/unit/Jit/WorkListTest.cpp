@@ -391,9 +391,6 @@ TEST(WorkLists, ThatAreWrongAreRefused) {
   headless.work = {WorkLists::Made, /*slices=*/true};
   EXPECT_THAT(complaint(headless), HasSubstr("kv-heads is 0, it must be at least 1"));
   EXPECT_THAT(headless.describe(), HasSubstr("H6/0 "));
-  ForwardProblem sliced = problem;
-  sliced.work.slices = sliced.sink = true;
-  EXPECT_THAT(complaint(sliced), HasSubstr("slices of keys do not know a sink"));
 }
 
 /// With the problem's lengths and this list of work.
