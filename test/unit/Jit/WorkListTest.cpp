@@ -28,7 +28,7 @@ static constexpr uint64_t kDefaultCount = 8, kDefaultSeed = 20261123;
 
 /// What asks for the heads, the queries and the keys of rows, each differently.
 static void modify(ForwardProblem &problem, Draw &draw) {
-  problem.sink = !problem.work.slices && draw.oneIn(4);
+  problem.sink = draw.oneIn(4);
   if (draw.oneIn(4)) {
     problem.numbers["soft_cap"] = 30;
     problem.modifications.push_back(*shippedModification("soft_cap"));
