@@ -43,7 +43,6 @@ public:
       checkOption(flag.name, problem.*flag.value, entry.choicesOf(flag),
                   [](bool value) { return std::string(value ? "on" : "off"); });
     checkModifications();
-    checkLists();
     checkWork();
     checkJoinedItems();
     checkGroupRows();
@@ -98,10 +97,6 @@ private:
   }
 
   void checkModifications() {
-    if (problem.sink && entry.role == KernelRole::Slices) {
-      repairable = false;
-      fail("sink", "there", "none, since slices know only their own keys; use num-splits 1");
-    }
     checkBlocks();
     if (!problem.isModified() || entry.modifications || entry.role == KernelRole::Combine)
       return;
@@ -140,15 +135,6 @@ private:
     problem.dropping = {};
   }
 
-  /// What combines slices knows of rows what the tensors say.
-  void checkLists() {
-    if (!(problem.lists.packedQ || problem.lists.usedQ) || entry.role == KernelRole::Whole)
-      return;
-    repairable = false;
-    fail("num-splits", std::to_string(problem.tuning.numSplits),
-         "1 with queries that are packed or have lengths of their own");
-  }
-
   /// Entries of lists are for workgroups of so many waves, and say themselves whose rows are heads.
   void checkWork() {
     if (!problem.work.any() || entry.role == KernelRole::Combine)
@@ -176,10 +162,6 @@ private:
     if (problem.lists.any()) {
       repairable = false;
       return fail("block lists", "there", "none where sequences have lengths of their own");
-    }
-    if (entry.role == KernelRole::Slices) {
-      repairable = false;
-      return fail("block lists", "there", "none, since slices are cut of ranges of keys; use num-splits 1");
     }
     int64_t rows = (entry.tuning.waves ? entry.tuning.waves : kMostWaves) * kWaveRows;
     int64_t keys = entry.tuning.kvTile ? entry.tuning.kvTile : kLargeTile;

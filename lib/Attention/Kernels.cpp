@@ -9,7 +9,7 @@ using namespace hocket;
 using namespace hocket::attention;
 
 /// What combines slices works on what others computed: it has heads of V's size alone, sees no
-/// keys, and has no mask and no modifications.
+/// keys, and has no mask and no modifications. Which rows are whose it must know.
 static KernelVariant variantOfCombine(const ForwardProblem &problem) {
   KernelVariant variant;
   variant.dtype = HeadTypes::ofCombined(problem.dtype.o);
@@ -17,6 +17,8 @@ static KernelVariant variantOfCombine(const ForwardProblem &problem) {
   for (const ForwardFlag &flag : forwardFlags())
     variant.*flag.value = problem.*flag.value;
   variant.mxScales = false;
+  variant.lists.packedQ = problem.lists.packedQ;
+  variant.lists.usedQ = problem.lists.usedQ;
   return variant;
 }
 

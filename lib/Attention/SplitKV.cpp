@@ -145,11 +145,18 @@ static Result<SelectedKernels> selectSplit(const KernelRegistry &registry,
   return selected;
 }
 
-/// Queries up to which a mask is taken for one that hides nothing: of decodes, most leave most of the keys.
+/// Queries up to which masks and block lists are taken for such as hide nothing: of decodes, most leave most of the keys.
 static constexpr int64_t kFewQueries = 128;
 
 static bool isMasked(const ForwardProblem &problem) {
-  return llvm::any_of(problem.modifications, [](const Modification &modification) { return modification.isMask; });
+  return problem.blocks.any() || llvm::any_of(problem.modifications, [](const Modification &modification) { return modification.isMask; });
+}
+
+/// The same problem with as many keys as one block of its rows sees, for all that is known of masks.
+static ForwardProblem withSeenKeys(ForwardProblem problem) {
+  if (isMasked(problem))
+    problem.seqKv = std::min(problem.seqKv, mostKeysOfRow(problem) + problem.seqQ - 1);
+  return problem;
 }
 
 /// The same problem, with no mask where it hides nothing: a sequence's only query sees all keys up to the diagonal,
@@ -174,16 +181,8 @@ static Result<SelectedKernels> select(const KernelRegistry &registry, const Forw
     selected.split.reason = problem.work.slices ? "split as the list of work says" : "not split, but listed by work";
     return selected;
   }
-  if (problem.blocks.any()) {
-    selected.split.reason = "not split: lists of blocks say which keys are visited, and slices are ranges of all";
-    return selected;
-  }
   if (isMasked(problem) && problem.seqQ > kFewQueries) {
-    selected.split.reason = "not split: what masks leave of the keys is not known";
-    return selected;
-  }
-  if (problem.lists.packedQ || problem.lists.usedQ) {
-    selected.split.reason = "not split: nothing combines slices of packed queries";
+    selected.split.reason = "not split: what masks or block lists leave of the keys is not known";
     return selected;
   }
   ForwardProblem split = problem;
@@ -201,7 +200,7 @@ static Result<SelectedKernels> select(const KernelRegistry &registry, const Forw
       return selected;
     }
   selected.split = choose(
-      estimateSplits(problem, **whole, *other->kernels[0], registry, architecture, units),
+      estimateSplits(withSeenKeys(problem), **whole, *other->kernels[0], registry, architecture, units),
       units);
   if (selected.split.splits == 1)
     return selected;

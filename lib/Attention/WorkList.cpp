@@ -347,8 +347,6 @@ Status attention::checkWork(const ForwardProblem &problem) {
   if (problem.tuning.isSplit())
     return invalidInput("num-splits cuts the keys of all sequences alike, a list of work those of long ones; leave "
                         "num-splits out");
-  if (problem.sink && problem.work.slices)
-    return invalidInput("slices of keys do not know a sink; use a list of work without slices");
   if (problem.workSlots < 1 || problem.workSlots > kMostWorkSlots)
     return invalidInput("work-slots is " + std::to_string(problem.workSlots) + ", it must be 1 to " +
                         std::to_string(kMostWorkSlots));

@@ -93,11 +93,16 @@ static ForwardSemantics ofCombine(ForwardSemantics semantics) {
   return semantics;
 }
 
+/// Clauses of the lists that say where rows of Q and O lie.
+static std::string listsOfQueries(const ForwardSemantics &semantics) {
+  return std::string(semantics.lists.packedQ ? " packed_queries" : "") + (semantics.lists.usedQ ? " query_lengths" : "");
+}
+
 std::string hocket::describeCombine(const ForwardSemantics &semantics, const attention::KernelTuning &tuning) {
   std::string dim = std::to_string(semantics.valueHeadDim());
   return "attn.combine @fmha_combine_d" + dim + "_" + std::string(optionName(semantics.dtype.o)) +
          " element_type(" + std::string(irName(semantics.dtype.o)) + ") head_dim(" + dim + ")" +
-         clauses(ofCombine(semantics)) + (tuning.splitWaves ? " split_waves waves(" + std::to_string(tuning.waves) + ")" : "") + "\n";
+         clauses(ofCombine(semantics)) + listsOfQueries(semantics) + (tuning.splitWaves ? " split_waves waves(" + std::to_string(tuning.waves) + ")" : "") + "\n";
 }
 
 Result<CompiledKernel> hocket::compileKernel(std::string_view text, std::string_view name,

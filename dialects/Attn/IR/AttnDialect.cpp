@@ -231,8 +231,6 @@ LogicalResult CombineOp::verify() {
   if (static_cast<int64_t>(getHeadDim()) < 1)
     return emitOpError() << "head_dim(" << static_cast<int64_t>(getHeadDim())
                          << "), a positive number is needed";
-  if ((getPackedQueries() || getQueryLengths()) && !getWorkList())
-    return emitOpError("has queries of lengths of their own, whose slices a work_list has; write that, too");
   if (getSplitWaves() && getWorkList())
     return emitOpError("has split_waves and work_list, of whose entries each wave has rows of its own; leave one of them out");
   return success();

@@ -90,10 +90,6 @@ static LogicalResult verifyTypes(attn::ForwardOp op, const ArchInfo &arch) {
 static LogicalResult verifyExpandable(attn::ForwardOp op, const ArchInfo &arch) {
   if (failed(verifyTypes(op, arch)))
     return failure();
-  if (op.getSink() && op.getSplit())
-    return op.emitOpError() << "'" << op.getSymName()
-                            << "' has a sink and is split, which would count the sink in each slice; "
-                               "compute it with one slice";
   if (op.getGroupRows() && op.getDropout())
     return op.emitOpError() << "'" << op.getSymName()
                             << "' has 'dropout', whose numbers are made for rows of one head, and 'group_rows', in "
@@ -111,10 +107,6 @@ static LogicalResult verifyExpandable(attn::ForwardOp op, const ArchInfo &arch) 
                             << "' has block lists, which are of queries of one head and of one length for all, and "
                             << (op.getGroupRows() ? "'group_rows'" : "sequences of lengths of their own")
                             << "; remove one of them";
-  if (op.getKeyBlock() && op.getSplit())
-    return op.emitOpError() << "'" << op.getSymName()
-                            << "' has block lists and is split, but slices are cut of ranges of keys; compute it "
-                               "with one slice";
   return verifyHeads(op);
 }
 

@@ -70,8 +70,12 @@ Value BlockLists::prepare(ExpansionBuilder &builder, Value batch, Value head, Va
   return arith::MulIOp::create(builder, blocks, builder.constant(tilesOfBlock));
 }
 
+Value BlockLists::inLists(ExpansionBuilder &builder, Value t) const {
+  return skipped ? arith::AddIOp::create(builder, skipped, t).getResult() : t;
+}
+
 Value BlockLists::placeOf(ExpansionBuilder &builder, Value t) const {
-  return arith::DivUIOp::create(builder, t, builder.constant(tilesOfBlock));
+  return arith::DivUIOp::create(builder, inLists(builder, t), builder.constant(tilesOfBlock));
 }
 
 Value BlockLists::isPartial(ExpansionBuilder &builder, Value t) const {
@@ -89,6 +93,6 @@ Value BlockLists::lookUp(ExpansionBuilder &builder, Value t) const {
 
 Value BlockLists::number(ExpansionBuilder &builder, Value block, Value t) const {
   Value first = arith::MulIOp::create(builder, block, builder.constant(tilesOfBlock));
-  Value within = arith::RemUIOp::create(builder, t, builder.constant(tilesOfBlock));
+  Value within = arith::RemUIOp::create(builder, inLists(builder, t), builder.constant(tilesOfBlock));
   return arith::AddIOp::create(builder, first, within);
 }

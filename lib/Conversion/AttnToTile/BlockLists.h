@@ -46,6 +46,8 @@ public:
   /// `keyCount` keys.
   mlir::Value prepare(ExpansionBuilder &builder, mlir::Value batch, mlir::Value head, mlir::Value row,
                       mlir::Value keyCount);
+  /// From here on the tile that is visited as number 0 is the one that was number `tiles`.
+  void skip(mlir::Value tiles) { skipped = tiles; }
   /// The number of the block in which the tile lies that is visited as number `t`; where there is none, any.
   mlir::Value lookUp(ExpansionBuilder &builder, mlir::Value t) const;
   /// The number of that tile, whose block is `block`.
@@ -60,6 +62,8 @@ private:
     mlir::Value counts, indices, count;
     mlir::Value entries; ///< those of the workgroup
   };
+  /// The number in all of the lists of the tile that is visited as number `t`.
+  mlir::Value inLists(ExpansionBuilder &builder, mlir::Value t) const;
   /// Of the entry that names the block of the tile that is visited as number `t`.
   mlir::Value placeOf(ExpansionBuilder &builder, mlir::Value t) const;
 
@@ -68,6 +72,7 @@ private:
   int64_t queries, keys, tilesOfBlock;
   List partial, full;
   mlir::Value wholeBlocks;
+  mlir::Value skipped; ///< tiles in front of those of the slice; null: none
 };
 
 /// The tiles that lists name, whose block is looked up with the fetch of the tile before. `prepare` was called.

@@ -29,15 +29,7 @@ Tensor hocket::partialLseTensor() {
           "workspace + 4 * batch * num_splits * heads * seq_q * head_dim_v"};
 }
 
-Tensor hocket::outputTensor() {
-  return {"o", {"o_stride_b", "o_stride_s", "o_stride_h"}, {"batch", "seq_q", "heads"}};
-}
-
-Tensor hocket::lseTensor() {
-  return {"lse", {"heads * seq_q", "seq_q"}, {"batch", "heads", "seq_q"}};
-}
-
-static KernelFrame frameOf(attn::CombineOp op) {
+static KernelFrame frameOf(attn::CombineOp op, const SequenceViews &sequences) {
   constexpr int64_t dynamic = ShapedType::kDynamic;
   MLIRContext *context = op.getContext();
   int64_t dim = op.getHeadDim();
@@ -48,18 +40,24 @@ static KernelFrame frameOf(attn::CombineOp op) {
   KernelFrame frame(context);
   frame.addTensor(wide, partialTensor());
   frame.addTensor(rows, partialLseTensor());
-  frame.addTensor(out, outputTensor());
+  frame.addTensor(out, sequences.tensor(frame, "o"));
   if (op.getLse())
-    frame.addTensor(rows, lseTensor());
+    frame.addTensor(rows, sequences.lse());
   frame.addScalar(IntegerType::get(context, 32), "num_splits");
+  if (op.getPackedQueries())
+    frame.addScalar(IntegerType::get(context, 32), "min_seqlen_q");
+  sequences.addArguments(frame);
   frame.require("head_dim_v == " + Twine(dim), "head_dim_v must be " + Twine(dim));
-  frame.requireWideStrides("o", op.getElementType());
+  sequences.requireWideStrides(frame, "o", op.getElementType());
   frame.setWorkspace(kPartialBytes);
   return frame;
 }
 
-/// Workgroups for an entry's rows, and slices whose loads are under way at once: computed views take scalar registers.
-static constexpr int64_t kListedWorkgroups = 4, kListedAtOnce = 3;
+/// Workgroups for an entry's rows.
+static constexpr int64_t kListedWorkgroups = 4;
+/// Slices whose loads are under way at once, of listed work and of sequences with lengths of their own: computed views take
+/// scalar registers.
+static constexpr int64_t kListedAtOnce = 3, kOwnLengthsAtOnce = 4;
 
 namespace {
 /// What puts slices of listed work together: a workgroup for some rows of each entry that is the first of several slices;
@@ -226,18 +224,27 @@ LogicalResult hocket::expandCombine(attn::CombineOp op, StringRef target) {
     op.erase();
     return success();
   }
-  ImplicitLocOpBuilder builder(op.getLoc(), op);
-  KernelFrame frame = frameOf(op);
+  ExpansionBuilder builder(op.getLoc(), op);
+  SequenceViews sequences(op);
+  KernelFrame frame = frameOf(op, sequences);
   frame.create(builder, op.getSymName(), target, waves);
-  Value o = frame.argument("o");
+  Value partial = frame.argument("partial"), partialLse = frame.argument("partial_lse");
+  Value o = frame.argument("o"), lse = frame.argument("lse");
   int64_t waveRows = tile::CombineOp::rowsOfWave(dim);
   bool shares = op.getSplitWaves();
   auto block = tile::BlockIdOp::create(builder, o, shares ? waveRows : waves * waveRows, /*last_rows_first=*/false,
-                                       IntegerAttr());
+                                       IntegerAttr(), sequences.rowCount(frame));
+  if (sequences.hasOwnLengths()) {
+    sequences.enter(builder, frame, block.getBatch());
+    partial = sequences.firstQueries(builder, partial), partialLse = sequences.firstQueries(builder, partialLse, /*along=*/2);
+    o = sequences.ofQueries(builder, o);
+    if (lse)
+      lse = sequences.ofQueries(builder, lse, /*along=*/2);
+  }
   Value row = shares ? block.getRow() : tile::WaveRowOp::create(builder, block.getRow(), waveRows).getResult();
-  tile::CombineOp::create(builder, frame.argument("partial"), frame.argument("partial_lse"),
-                          frame.argument("num_splits"), o, frame.argument("lse"), block.getBatch(),
-                          block.getHead(), row, waveRows, tile::CombineOp::kUsualAtOnce, shares, IntegerAttr());
+  tile::CombineOp::create(builder, partial, partialLse, frame.argument("num_splits"), o, lse, block.getBatch(),
+                          block.getHead(), row, waveRows,
+                          sequences.hasOwnLengths() ? kOwnLengthsAtOnce : tile::CombineOp::kUsualAtOnce, shares, IntegerAttr());
   tile::ReturnOp::create(builder);
   op.erase();
   return success();

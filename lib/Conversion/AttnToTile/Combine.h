@@ -19,10 +19,6 @@ inline constexpr llvm::StringLiteral kPartialBytes =
 Tensor partialTensor();
 Tensor partialLseTensor();
 
-/// O, (batch, row, head, element), and LSE, (batch, head, row).
-Tensor outputTensor();
-Tensor lseTensor();
-
 /// Replaces `op` by a kernel.
 mlir::LogicalResult expandCombine(attn::CombineOp op, llvm::StringRef target);
 

@@ -275,9 +275,8 @@ void ForwardLoop::finish(tile::ForTilesOp tiles, WorkPartition work) {
     work.leaveToFirst(builder, loop.keyPart);
   }
   Value ofKeys = softmax.total(builder, state), sum = ofKeys, ofSink;
-  // Slices do not know it: what combines them adds it.
   if (op.getSink()) {
-    ofSink = work.loadOfHeads(builder, frame.argument("sink"));
+    ofSink = work.ofFirstSlice(builder, work.loadOfHeads(builder, frame.argument("sink")));
     sum = sumWithSink(builder, sum, softmax.reference(builder, state), ofSink);
   }
   // Of all weights; LSE is theirs, too.

@@ -23,6 +23,12 @@ public:
     Value keys = source.count();
     scores.prepare(work, q, keys);
     found = lists.prepare(loop.builder, work.batch, work.head, work.blockRow, keys);
+    if (!work.isSplit())
+      return;
+    // A slice has some of the tiles that lists name, wherever they lie.
+    WorkPartition::Slice slice = work.sliceOf(loop.builder, Value(), found);
+    lists.skip(slice.firstTile);
+    found = slice.tiles;
   }
   Value count(const WorkPartition &, Value) override { return found; }
   /// Any tile may be cut.

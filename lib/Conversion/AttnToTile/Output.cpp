@@ -37,7 +37,9 @@ public:
   void bindArguments(const KernelFrame &frame) override {
     o = frame.argument("partial"), lse = frame.argument("partial_lse");
   }
-  void enter(ExpansionBuilder &, const SequenceViews &) override {}
+  void enter(ExpansionBuilder &builder, const SequenceViews &sequences) override {
+    o = sequences.firstQueries(builder, o), lse = sequences.firstQueries(builder, lse, /*along=*/2);
+  }
   Value grid() const override { return o; }
 };
 

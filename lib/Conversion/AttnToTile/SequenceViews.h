@@ -59,6 +59,11 @@ public:
                         std::optional<int64_t> along = std::nullopt) const {
     return queries.of(builder, view, along);
   }
+  /// Of a view in which each sequence has a place of its own, and its queries come first, these.
+  mlir::Value firstQueries(ExpansionBuilder &builder, mlir::Value view,
+                           std::optional<int64_t> along = std::nullopt) const {
+    return queries.size ? Rows{builder.constant(int64_t(0)), queries.size}.of(builder, view, along) : view;
+  }
   mlir::Value ofKeys(ExpansionBuilder &builder, mlir::Value view, std::optional<int64_t> along = std::nullopt) const {
     return keys.of(builder, view, along);
   }

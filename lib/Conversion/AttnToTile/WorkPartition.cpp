@@ -4,6 +4,8 @@
 #include "Grid/KeySlices.h"
 #include "hocket/Grid/WorkItem.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace hocket;
 
@@ -344,6 +346,24 @@ Value WorkPartition::loadOfHeads(ExpansionBuilder &builder, Value view) const {
   if (isGroup)
     return tile::GatherOp::create(builder, builder.rows(), view, numbersFrom(builder, firstHead, isGroup));
   return tile::LoadOp::create(builder, builder.getF32Type(), view, ValueRange(head), IntegerAttr());
+}
+
+Value WorkPartition::ofFirstSlice(ExpansionBuilder &builder, Value logits) const {
+  if (!isSplit())
+    return logits;
+  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, slice, builder.constant(int64_t(0)));
+  auto pick = [&](Value condition, Value logit) -> Value {
+    return arith::SelectOp::create(builder, condition, logit, builder.constant(-std::numeric_limits<float>::infinity()));
+  };
+  auto rows = dyn_cast<tile::RowsType>(logits.getType());
+  if (!rows)
+    return pick(isFirst, logits);
+  Value flag = arith::ExtUIOp::create(builder, builder.getI32Type(), isFirst);
+  Value inputs[] = {logits, flag};
+  return builder.mapPlaced(rows, inputs, [&](ValueRange e, Value, Value) -> Value {
+    Value zero = builder.constant(int64_t(0));
+    return pick(arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, e[1], zero), e[0]);
+  });
 }
 
 void WorkPartition::store(ExpansionBuilder &builder, Value output, Value o) const {

@@ -120,6 +120,9 @@ public:
   void leaveToFirst(ExpansionBuilder &builder, mlir::Value wave);
   /// One number for each of the wave's rows, from `view` (heads): of all if they are of one head.
   mlir::Value loadOfHeads(ExpansionBuilder &builder, mlir::Value view) const;
+  /// `logits`, f32, of what all slices of the keys have in common: of the others than the first -inf, so that it counts
+  /// once.
+  mlir::Value ofFirstSlice(ExpansionBuilder &builder, mlir::Value logits) const;
 
 private:
   void takeSliceNumber(ExpansionBuilder &builder);

@@ -16,9 +16,3 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 // expected-error @below {{'none' has blocks of 0 queries, expected a multiple of the 128 of a workgroup of 4 waves}}
 attn.forward @none element_type(bf16) head_dim(128) schedule(@s) waves(4) kv_tile(64) block_lists(0, 64)
 tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
-
-// -----
-
-// expected-error @below {{'slices' has block lists and is split, but slices are cut of ranges of keys; compute it with one slice}}
-attn.forward @slices element_type(bf16) head_dim(128) schedule(@s) waves(4) kv_tile(64) split block_lists(128, 64)
-tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }

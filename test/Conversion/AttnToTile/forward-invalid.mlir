@@ -26,11 +26,6 @@ attn.forward @large element_type(bf16) head_dim(64) head_dim_v(264) schedule(@s)
 
 // -----
 
-// expected-error @below {{'sunk' has a sink and is split, which would count the sink in each slice; compute it with one slice}}
-attn.forward @sunk element_type(bf16) head_dim(128) split sink schedule(@s)
-
-// -----
-
 // Two modifications that mean different things by one name.
 attn.forward @both element_type(bf16) head_dim(128) schedule(@sequential) score_mod(@a, @b)
 attn.score_mod @a(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,

@@ -259,11 +259,6 @@ attn.forward @listed_blocks element_type(bf16) head_dim(128) work_list block_lis
 
 // -----
 
-// expected-error @below {{has queries of lengths of their own, whose slices a work_list has; write that, too}}
-attn.combine @packed element_type(bf16) head_dim(128) packed_queries
-
-// -----
-
 // expected-error @below {{has a window, whose tiles are not counted; write mask(none) or mask(causal)}}
 attn.work_list @window mask(window(3, 0))
 

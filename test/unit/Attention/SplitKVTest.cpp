@@ -62,8 +62,28 @@ TEST(SplitKV, ModifiedProblemsAreSplit) {
   problem.dropout = true;
   EXPECT_GE(select(problem).split.splits, 8);
   problem.blocks.queries = 128, problem.blocks.keys = 128;
+  EXPECT_GE(select(problem).split.splits, 8);
+  problem.seqQ = 256;
   EXPECT_EQ(select(problem).split.splits, 1);
-  EXPECT_THAT(select(problem).split.reason, HasSubstr("not split: lists of blocks"));
+  EXPECT_THAT(select(problem).split.reason, HasSubstr("not split: what masks or block lists leave"));
+}
+
+TEST(SplitKV, SinksAndPackedQueriesAreSplit) {
+  ForwardProblem problem = makeProblem(4, 16, 4, 32768, 128);
+  problem.kvHeads = 2, problem.sink = true;
+  EXPECT_GE(select(problem).split.splits, 8);
+  problem.lists.packedQ = true, problem.totalQ = 16;
+  EXPECT_GE(select(problem).split.splits, 8);
+}
+
+TEST(SplitKV, AWindowOfFewKeysIsNotSplit) {
+  ForwardProblem problem = makeProblem(1, 16, 1, 32768, 128);
+  problem.modifications.push_back({});
+  problem.modifications.back().name = "window", problem.modifications.back().isMask = true;
+  problem.numbers = {{"window_left", 127}, {"window_right", 0}};
+  EXPECT_EQ(select(problem).split.splits, 1);
+  problem.numbers["window_left"] = 16383;
+  EXPECT_GE(select(problem).split.splits, 8);
 }
 
 TEST(SplitKV, AFullGridIsNotSplit) {

@@ -28,7 +28,7 @@ static constexpr uint64_t kDefaultCount = 8, kDefaultSeed = 20261123;
 
 /// What asks for the heads, the queries and the keys of rows, each differently.
 static void modify(ForwardProblem &problem, Draw &draw) {
-  problem.sink = !problem.work.slices && draw.oneIn(4);
+  problem.sink = draw.oneIn(4);
   if (draw.oneIn(4)) {
     problem.numbers["soft_cap"] = 30;
     problem.modifications.push_back(*shippedModification("soft_cap"));
@@ -391,9 +391,6 @@ TEST(WorkLists, ThatAreWrongAreRefused) {
   headless.work = {WorkLists::Made, /*slices=*/true};
   EXPECT_THAT(complaint(headless), HasSubstr("kv-heads is 0, it must be at least 1"));
   EXPECT_THAT(headless.describe(), HasSubstr("H6/0 "));
-  ForwardProblem sliced = problem;
-  sliced.work.slices = sliced.sink = true;
-  EXPECT_THAT(complaint(sliced), HasSubstr("slices of keys do not know a sink"));
 }
 
 /// With the problem's lengths and this list of work.
