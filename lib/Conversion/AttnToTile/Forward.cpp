@@ -30,6 +30,12 @@ using namespace mlir;
 using namespace hocket;
 using tile::FragLayout;
 
+/// Whether a tile is a single block of scores of short heads: vector instructions take longer than its products.
+static bool hasFewProducts(attn::ForwardOp op, const LoopContext &loop) {
+  constexpr uint64_t mostElements = 64;
+  return op.getGroupRows() && loop.waveKeys() <= kWaveRows && op.getHeadDim() <= mostElements;
+}
+
 namespace {
 class ForwardLoop {
 public:
@@ -38,7 +44,7 @@ public:
         frame(op.getContext()), sequences(op), scores(op, loop, sequences.hasOwnLengths()),
         source(KeySource::create(op, loop, sequences)), visit(KeyVisit::create(op, schedule, loop, scores, *source)),
         output(Output::create(op)), softmax({loop.beside(loop.waveKeys(), kWaveRows, loop.element.weights(), loop.element.v, FragLayout::RhsAcc),
-                 op.getLse() && !op.getDescaleValues(), loop.element.areIntegers(), scores.areScaled()}),
+                 op.getLse() && !op.getDescaleValues(), loop.element.areIntegers(), hasFewProducts(op, loop), scores.areScaled()}),
         descales(op, loop, sequences, *source), blockScales(op, loop, sequences) {}
 
   FailureOr<tile::KernelOp> build();

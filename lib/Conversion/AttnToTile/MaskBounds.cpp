@@ -310,14 +310,23 @@ static SmallVector<Value> conjuncts(Value predicate) {
   return result;
 }
 
+/// Whether all keys from some distance to the query on are meant.
+static bool isBehindDiagonal(ArrayRef<MaskTerm> terms) {
+  if (terms.size() != 1 || terms.front().size() != 1)
+    return false;
+  const Inequality &only = terms.front().front();
+  return only.key == 1 && only.query == -1 && only.divisor == 1 && !only.limit;
+}
+
 void MaskBounds::prepareCuts(ExpansionBuilder &builder, QueryRange rows) {
   MaskBounds *self = this;
   Elimination elimination(builder, self, rows);
   auto add = [&](Value predicate) {
     SmallVector<KeyBounds> ranges;
-    for (const MaskTerm &term : termsOf(program, predicate, /*isNegated=*/true))
+    SmallVector<MaskTerm> terms = termsOf(program, predicate, /*isNegated=*/true);
+    for (const MaskTerm &term : terms)
       ranges.push_back(elimination.keysOf(term));
-    parts.push_back({predicate, joined(builder, ranges)});
+    parts.push_back({predicate, joined(builder, ranges), isBehindDiagonal(terms)});
     return llvm::all_of(parts.back().hidden, [](const KeyBounds &range) { return range.lo || range.hi; });
   };
   parts.clear();
@@ -329,6 +338,18 @@ void MaskBounds::prepareCuts(ExpansionBuilder &builder, QueryRange rows) {
   // Of what hides no one knows where, nothing is gained by taking it apart.
   parts.clear();
   add(program.yielded());
+}
+
+void MaskBounds::leaveTo(ExpansionBuilder &builder, const MaskBounds &other) {
+  for (Part &part : parts)
+    for (const Part &of : other.parts) {
+      if (!part.isBehindDiagonal || !of.isBehindDiagonal)
+        continue;
+      // Distances are the same for all queries: the first hidden key of one row says which is less.
+      Value &lo = part.hidden.front().lo;
+      Value isHidden = compare(builder, CmpIPredicate::sle, of.hidden.front().lo, lo);
+      lo = choose(builder, isHidden, builder.constant(kBeyond), lo);
+    }
 }
 
 Value MaskBounds::isCut(ExpansionBuilder &builder, Value first, Value last) const {

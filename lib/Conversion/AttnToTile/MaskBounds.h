@@ -34,6 +34,9 @@ public:
   void prepare(const ScorePlace &here) { place = here; }
   /// Emits what `isCut` and `hide` need of the wave's rows, in front of the loop.
   void prepareCuts(ExpansionBuilder &builder, QueryRange rows);
+  /// Cuts no tile for keys behind a diagonal that `other`, which is asked of the same scores, hides too. Both have
+  /// prepared cuts for the same rows.
+  void leaveTo(ExpansionBuilder &builder, const MaskBounds &other);
   /// Whether (i1) a pair of the wave's rows and the keys `first` to `last` is hidden. Needs `prepareCuts`.
   mlir::Value isCut(ExpansionBuilder &builder, mlir::Value first, mlir::Value last) const;
   /// The scores `here` of the keys up to `last`, -inf where they are hidden; `counts` (i1, null: always) where the mask
@@ -57,6 +60,7 @@ private:
   struct Part {
     mlir::Value predicate;
     llvm::SmallVector<KeyBounds> hidden;
+    bool isBehindDiagonal; ///< hidden is a single range without an end, which moves with the query
   };
   mlir::Value isCut(ExpansionBuilder &builder, const Part &part, mlir::Value first, mlir::Value last) const;
 

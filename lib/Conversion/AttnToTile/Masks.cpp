@@ -75,6 +75,9 @@ void Masks::prepareCuts(ExpansionBuilder &builder, QueryRange rows) {
   for (auto *bounds : {&modBounds, &maskBounds})
     for (MaskBounds &of : *bounds)
       of.prepareCuts(builder, rows);
+  for (size_t index = 1; index < modBounds.size(); ++index)
+    for (size_t before = 0; before != index; ++before)
+      modBounds[index].leaveTo(builder, modBounds[before]);
 }
 
 SmallVector<KeyBounds> Masks::visible(ExpansionBuilder &builder, const ScorePlace &place, QueryRange rows) {

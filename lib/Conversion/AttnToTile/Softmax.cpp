@@ -253,7 +253,7 @@ Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, Va
 
 /// Whether what weights are powers of is made where the reference is. Of few products, whose vector instructions are what
 /// takes the time: two in an instruction, which would wait for products beneath which they stood.
-bool Softmax::exponentsApart() const { return isSmall(options.weights.getElementType()); }
+bool Softmax::exponentsApart() const { return options.fewProducts || isSmall(options.weights.getElementType()); }
 
 bool Softmax::sumsWithProduct(const Changes &changes) const {
   return isSmall(options.weights.getElementType()) && !changes.drop && changes.factors.empty();

@@ -15,6 +15,7 @@ public:
     tile::FragType weights; ///< those of a tile as they are multiplied with V
     bool exactSum = false; ///< the sum of the weights before rounding is kept too, for LSE
     bool integers = false; ///< products are sums in i32
+    bool fewProducts = false; ///< of a tile: vector instructions take longer
     bool isScaled = false; ///< scores come scaled, in log2 units: `kScaledUnit` times what the user's are
   };
   static constexpr float kScaledUnit = std::numbers::log2e_v<float>;

@@ -2,6 +2,7 @@
 #include "WorkPartition.h"
 
 #include "Grid/KeySlices.h"
+#include "Tile/IR/MemoryAccess.h"
 #include "hocket/Grid/WorkItem.h"
 
 #include <limits>
@@ -246,16 +247,19 @@ static Value numbersFrom(ExpansionBuilder &builder, Value first, Value count) {
   });
 }
 
-/// How often `divisor` is in `number`, less than 2 kWaveRows times, found bit by bit: regions divide by constants alone.
-static Value quotientOfRows(ExpansionBuilder &builder, Value number, Value divisor) {
-  Value quotient = builder.constant(int64_t(0));
+/// `number`, less than 2 kWaveRows times `divisor`, divided bit by bit: regions divide by constants alone. Multiples of the
+/// divisor are the same for all rows, so that none of them multiplies.
+static std::pair<Value, Value> divideRow(ExpansionBuilder &builder, Value number, Value divisor) {
+  Value quotient = builder.constant(int64_t(0)), rest = number;
   for (int64_t bit = kWaveRows; bit != 0; bit /= 2) {
-    Value more = arith::AddIOp::create(builder, quotient, builder.constant(bit));
-    Value fits = arith::CmpIOp::create(builder, arith::CmpIPredicate::ule,
-                                       arith::MulIOp::create(builder, more, divisor), number);
-    quotient = arith::SelectOp::create(builder, fits, more, quotient);
+    Value multiple = arith::MulIOp::create(builder, divisor, builder.constant(bit));
+    Value fits = arith::CmpIOp::create(builder, arith::CmpIPredicate::ule, multiple, rest);
+    Value digit = arith::ExtUIOp::create(builder, builder.getI32Type(), fits);
+    quotient = arith::AddIOp::create(builder, arith::AddIOp::create(builder, quotient, quotient), digit);
+    // What does not fit leaves a number larger than all that there are.
+    rest = arith::MinUIOp::create(builder, rest, arith::SubIOp::create(builder, rest, multiple));
   }
-  return quotient;
+  return {quotient, rest};
 }
 
 Value WorkPartition::numbersOfPairs(ExpansionBuilder &builder, bool areHeads) const {
@@ -263,11 +267,8 @@ Value WorkPartition::numbersOfPairs(ExpansionBuilder &builder, bool areHeads) co
   Value before = arith::SubIOp::create(builder, pair, arith::MulIOp::create(builder, row, groupHeads));
   Value inputs[] = {before, groupHeads, areHeads ? firstHead : row};
   return builder.mapPlaced(type, inputs, [&](ValueRange e, Value number, Value) -> Value {
-    Value behindFirst = arith::AddIOp::create(builder, e[0], number);
-    Value added = quotientOfRows(builder, behindFirst, e[1]);
-    if (areHeads)
-      added = arith::SubIOp::create(builder, behindFirst, arith::MulIOp::create(builder, added, e[1]));
-    return arith::AddIOp::create(builder, e[2], added);
+    auto [queries, heads] = divideRow(builder, arith::AddIOp::create(builder, e[0], number), e[1]);
+    return arith::AddIOp::create(builder, e[2], areHeads ? heads : queries);
   });
 }
 
@@ -336,8 +337,10 @@ Value WorkPartition::load(ExpansionBuilder &builder, Type type, Value q) const {
   if (!options.groupRows)
     return tile::LoadOp::create(builder, type, q, batch, row, head);
   Value place[] = {pair, builder.constant(int64_t(0))};
-  return tile::LoadOp::create(builder, type, headsOf(builder, q, batch, /*ofHeads=*/1), place, IntegerAttr(),
-                              builder.getDenseI64ArrayAttr({0, 1}));
+  auto load = tile::LoadOp::create(builder, type, headsOf(builder, q, batch, /*ofHeads=*/1), place, IntegerAttr(),
+                                   builder.getDenseI64ArrayAttr({0, 1}));
+  load->setAttr(tile::kWholeRows, builder.getUnitAttr());
+  return load;
 }
 
 Value WorkPartition::loadOfHeads(ExpansionBuilder &builder, Value view) const {
@@ -374,8 +377,9 @@ void WorkPartition::store(ExpansionBuilder &builder, Value output, Value o) cons
     return;
   }
   Value place[] = {pair, builder.constant(int64_t(0))};
-  tile::StoreOp::create(builder, output, writtenHeadsOf(builder, o, /*ofQueries=*/0, /*ofHeads=*/1), place, IntegerAttr(),
-                        builder.getDenseI64ArrayAttr({0, 1}));
+  auto store = tile::StoreOp::create(builder, output, writtenHeadsOf(builder, o, /*ofQueries=*/0, /*ofHeads=*/1), place,
+                                     IntegerAttr(), builder.getDenseI64ArrayAttr({0, 1}));
+  store->setAttr(tile::kWholeRows, builder.getUnitAttr());
 }
 
 void WorkPartition::storeLse(ExpansionBuilder &builder, Value values, Value lse) const {

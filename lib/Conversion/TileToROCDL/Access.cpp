@@ -73,15 +73,46 @@ Value RowPairs::strideBits(Emitter &emit) const {
   return emit.toI32(arith::OrIOp::create(emit, strides.first, strides.second));
 }
 
-Value RowPairs::offset(Emitter &emit, Value laneRow, int64_t step) const {
-  Value number = emit.add(emit.add(fastPlace, laneRow), emit.i32(step));
+RowPairs::Place RowPairs::placeOf(Emitter &emit, Value number) const {
   Value slow = quotientOfPairs(emit, number, perSlow);
   Value fast = arith::SubIOp::create(emit, number, emit.mul(slow, perSlow));
-  Value place = emit.add(emit.mul(slow, emit.toI32(strides.first)), emit.mul(fast, emit.toI32(strides.second)));
-  Value exists = compare(emit, arith::CmpIPredicate::ult, slow, left);
-  if (counts)
-    exists = arith::AndIOp::create(emit, exists, counts);
-  return arith::SelectOp::create(emit, exists, place, emit.i32(static_cast<int32_t>(kOutOfBounds)));
+  return {fast, bytesTo(emit, slow, fast)};
+}
+
+Value RowPairs::bytesTo(Emitter &emit, Value slow, Value fast) const {
+  return emit.add(emit.mul(slow, emit.toI32(strides.first)), emit.mul(fast, emit.toI32(strides.second)));
+}
+
+RowPairs::Place RowPairs::placeBehind(Emitter &emit, const Place &place, int64_t rows) const {
+  Value number = emit.i32(rows);
+  Value slow = emit.uniform(quotientOfPairs(emit, number, perSlow));
+  Value more = arith::SubIOp::create(emit, number, emit.mul(slow, perSlow));
+  Value fast = emit.add(place.fast, more);
+  Value isNext = compare(emit, arith::CmpIPredicate::uge, fast, perSlow);
+  auto ifNext = [&](Value value) -> Value { return arith::SelectOp::create(emit, isNext, value, emit.i32(0)); };
+  Value toNext = bytesTo(emit, emit.i32(1), arith::SubIOp::create(emit, emit.i32(0), perSlow));
+  return {arith::SubIOp::create(emit, fast, ifNext(perSlow)),
+          emit.add(emit.add(place.offset, bytesTo(emit, slow, more)), ifNext(toNext))};
+}
+
+SmallVector<Value> RowPairs::offsets(Emitter &emit, Value laneRow, ArrayRef<int64_t> steps) const {
+  // Numbers of pairs that there are lie below this. A lane and a step reach over no more slow places than there are rows,
+  // and of pairs there are at most 2^23 and some rows.
+  constexpr int64_t kMostSlow = 255, kBeyond = int64_t(1) << 30;
+  Value slow = arith::MinSIOp::create(emit, left, emit.i32(kMostSlow));
+  Value end = arith::MinUIOp::create(emit, emit.mul(slow, perSlow), emit.i32(kBeyond));
+  Value first = emit.add(fastPlace, laneRow);
+  Place place = placeOf(emit, emit.add(first, emit.i32(steps.front())));
+  SmallVector<Value> result;
+  for (auto [index, step] : llvm::enumerate(steps)) {
+    if (index != 0)
+      place = placeBehind(emit, place, step - steps[index - 1]);
+    Value exists = compare(emit, arith::CmpIPredicate::slt, first, arith::SubIOp::create(emit, end, emit.i32(step)));
+    if (counts)
+      exists = arith::AndIOp::create(emit, exists, counts);
+    result.push_back(arith::SelectOp::create(emit, exists, place.offset, emit.i32(static_cast<int32_t>(kOutOfBounds))));
+  }
+  return result;
 }
 
 AccessEmitter::AccessEmitter(Emitter &emit, const KernelValues &kernel,
@@ -242,25 +273,32 @@ Value AccessEmitter::within(const LanePlace &lane, Value offset, int64_t column,
                                  emit.i32(static_cast<int32_t>(kOutOfBounds)));
 }
 
+std::map<int64_t, Value> AccessEmitter::pairOffsets(const tile::AccessShape &shape) const {
+  std::map<int64_t, Value> offsets;
+  if (!pairs)
+    return offsets;
+  for (const tile::RowAndColumn &origin : shape.origins)
+    for (int64_t i = 0; i != shape.registers; ++i)
+      offsets[origin.row + shape.ofRegister(i, dims::Row)] = Value();
+  SmallVector<int64_t> steps = llvm::map_to_vector(offsets, [](const auto &entry) { return entry.first; });
+  Value laneRow = emit.linear(shape.map, dims::Lane, dims::Row, kernel.lane);
+  for (auto [entry, offset] : llvm::zip_equal(offsets, pairs->offsets(emit, laneRow, steps)))
+    entry.second = offset;
+  return offsets;
+}
+
 SmallVector<Run> AccessEmitter::runs(Width width) {
   const tile::AccessShape &shape = shapeFor(width);
   int64_t count = width == Width::Wide ? widest : 1;
   // What is rearranged has no copies to exclude, and its descriptor begins with the place.
   LanePlace lane = &shape == &this->shape ? own : lanePlace(shape);
   SmallVector<Run> result;
-  Value laneRow = pairs ? emit.linear(shape.map, dims::Lane, dims::Row, kernel.lane) : Value();
-  llvm::DenseMap<int64_t, Value> ofRows; ///< offsets of pairs
+  std::map<int64_t, Value> ofRows = pairOffsets(shape);
   for (auto [piece, origin] : llvm::enumerate(shape.origins))
     for (int64_t first = 0; first != shape.registers; first += count) {
       int64_t row = origin.row + shape.ofRegister(first, dims::Row);
       int64_t column = origin.column + shape.ofRegister(first, dims::Col);
-      Value begin = lane.offset;
-      if (pairs) {
-        Value &ofRow = ofRows[row];
-        if (!ofRow)
-          ofRow = emit.add(pairs->offset(emit, laneRow, row), lane.offset);
-        begin = ofRow;
-      }
+      Value begin = pairs ? emit.add(ofRows[row], lane.offset) : lane.offset;
       Value offset = emit.add(begin, emit.i32(column * elementBytes));
       result.push_back({piece, first, count, within(lane, offset, column, count, width),
                         pairs ? emit.i32(0) : emit.mul(rowStride, emit.i32(row))});

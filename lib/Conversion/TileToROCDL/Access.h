@@ -6,6 +6,8 @@
 
 #include "Tile/IR/MemoryAccess.h"
 
+#include <map>
+
 namespace hocket::lowering {
 
 /// Whether each of `indices` (i32, one for every dimension) lies in the view.
@@ -66,12 +68,22 @@ public:
   mlir::Value span(Emitter &emit, int64_t rows) const;
   /// Bits that some row's offset has.
   mlir::Value strideBits(Emitter &emit) const;
-  /// The offset of row `laneRow` + `step`, or one that is out of bounds where there is none.
-  mlir::Value offset(Emitter &emit, mlir::Value laneRow, int64_t step) const;
+  /// The offsets of rows `laneRow` + each of `steps`, or offsets that are out of bounds where there are none. A lane divides
+  /// once, and goes on from there.
+  llvm::SmallVector<mlir::Value> offsets(Emitter &emit, mlir::Value laneRow, mlir::ArrayRef<int64_t> steps) const;
   /// From here on lanes for which `condition` (i1) does not hold have no rows.
   void only(mlir::Value condition) { counts = condition; }
 
 private:
+  /// Of the pair of a number: which of the fast places it is, and where it lies from the first pair's slow place on.
+  struct Place {
+    mlir::Value fast, offset;
+  };
+  Place placeOf(Emitter &emit, mlir::Value number) const;
+  /// Of the pair `rows` numbers behind that of `place`.
+  Place placeBehind(Emitter &emit, const Place &place, int64_t rows) const;
+  mlir::Value bytesTo(Emitter &emit, mlir::Value slow, mlir::Value fast) const;
+
   mlir::Value perSlow, slowPlace, fastPlace, left; ///< i32
   std::pair<mlir::Value, mlir::Value> strides;     ///< i64
   mlir::Value counts;
@@ -122,6 +134,8 @@ private:
                                                                  mlir::Value bytes);
   mlir::Value wideCondition(mlir::Value address) const;
   mlir::SmallVector<Run> runs(Width width);
+  /// The offset of each row of `shape`, where rows count pairs.
+  std::map<int64_t, mlir::Value> pairOffsets(const tile::AccessShape &shape) const;
   mlir::Value within(const LanePlace &lane, mlir::Value offset, int64_t column, int64_t count,
                      Width width);
 
