@@ -103,6 +103,21 @@ class Names(unittest.TestCase):
         wanted = [reference(part, *kv) for part, kv in zip(parts, own)]
         self.check(ragged.run(q, *packed, return_lse=True), [torch.cat(found) for found in zip(*wanted)])
 
+    def test_no_requests(self):
+        """An empty batch, which engines have, gives empty results."""
+        nothing, none = torch.zeros(1).int(), torch.zeros(0).int()
+        pool = self.random(3, 2, P, HK, D)
+        decode = flashinfer.BatchDecodeWithPagedKVCacheWrapper(None)
+        decode.plan(nothing, none, none, H, HK, D, P)
+        paged = flashinfer.BatchPrefillWithPagedKVCacheWrapper(None)
+        paged.plan(nothing, nothing, none, none, H, HK, D, P, causal=True)
+        ragged = flashinfer.BatchPrefillWithRaggedKVCacheWrapper(None)
+        ragged.plan(nothing, nothing, H, HK, D, causal=True)
+        q, k = self.random(0, H, D), self.random(0, HK, D)
+        for out, lse in (decode.run(q, pool, return_lse=True), paged.run(q, pool, return_lse=True),
+                         ragged.run(q, k, k, return_lse=True)):
+            self.assertEqual((tuple(out.shape), tuple(lse.shape)), ((0, H, D), (0, H)))
+
     def test_refused(self):
         q, k = self.random(4, H, D), self.random(4, HK, D)
         mask = torch.ones(4, 4, dtype=torch.bool)

@@ -48,6 +48,11 @@ def _results(made, return_lse, out=None, lse=None):
     return made[0], of_two.contiguous() if lse is None else lse.copy_(of_two)
 
 
+def _most(counts):
+    """The largest of the lengths of sequences, of which there may be none; at least 1."""
+    return max(counts.tolist(), default=1) or 1
+
+
 def single_prefill_with_kv_cache(q, k, v, scale_q=None, scale_k=None, scale_v=None, o_dtype=None, custom_mask=None,
                                  packed_custom_mask=None, causal=False, kv_layout="NHD", pos_encoding_mode="NONE",
                                  use_fp16_qk_reduction=False, sm_scale=None, window_left=-1, logits_soft_cap=None, rope_scale=None,
@@ -107,7 +112,7 @@ class _Wrapper:
         begins, counts = indptr[:-1].cpu().long(), indptr.cpu().long().diff()
         if bool((counts < 0).any()) or int(indptr[-1]) > indices.shape[0]:
             raise InvalidInput(f"argument 'paged_kv_indptr' is not ascending, or ends behind the {indices.shape[0]} indices")
-        entries = torch.arange(max(int(counts.max()), 1))
+        entries = torch.arange(_most(counts))
         places = (begins[:, None] + entries).clamp(max=max(indices.shape[0] - 1, 0))
         table = torch.where(entries < counts[:, None], indices.cpu().int()[places], torch.zeros((), dtype=torch.int32))
         lengths = torch.where(counts > 0, (counts - 1) * page_size + last_page_len.cpu().long(), counts)
@@ -150,7 +155,7 @@ class BatchDecodeWithPagedKVCacheWrapper(_Wrapper):
 class _Prefill(_Wrapper):
     def _keep_queries(self, qo_indptr):
         counts = qo_indptr.cpu().diff()
-        self._starts, self._most = qo_indptr.int(), max(int(counts.max()), 1)
+        self._starts, self._most = qo_indptr.int(), _most(counts)
 
 
 class BatchPrefillWithPagedKVCacheWrapper(_Prefill):
@@ -184,7 +189,7 @@ class BatchPrefillWithRaggedKVCacheWrapper(_Prefill):
         self._keep({"custom_mask": custom_mask, "packed_custom_mask": packed_custom_mask, "pos_encoding_mode": pos_encoding_mode, **rest},
                    causal, sm_scale, window_left, logits_soft_cap)
         self._keep_queries(qo_indptr)
-        self._key_starts, self._most_keys = kv_indptr.int(), max(int(kv_indptr.cpu().diff().max()), 1)
+        self._key_starts, self._most_keys = kv_indptr.int(), _most(kv_indptr.cpu().diff())
 
     def run(self, q, k, v, *, out=None, lse=None, return_lse=False, **rest):
         _check(rest)
