@@ -137,6 +137,16 @@ static std::vector<std::string> schedulesFor(BackwardPart part, const ForwardPro
   return all;
 }
 
+/// The first kernel.
+static BackwardKernel rowsKernel(const BackwardProblem &problem) {
+  BackwardKernel kernel = problem.accumulate == Accumulation::None ? kernelOf(BackwardPart::Delta)
+                                                                   : addingKernel(BackwardPart::Delta, problem.accumulate);
+  kernel.lseGradient = problem.lseGradient;
+  if (kernel.lseGradient)
+    kernel.name += "_dlse";
+  return kernel;
+}
+
 /// One loop, which follows one of `schedules`, instead of two.
 static std::vector<BackwardChoices> addingSteps(const BackwardProblem &problem, const std::vector<std::string> &schedules) {
   BackwardChoices loops;
@@ -144,7 +154,7 @@ static std::vector<BackwardChoices> addingSteps(const BackwardProblem &problem, 
     loops.push_back({addingKernel(BackwardPart::Fused, problem.accumulate, name)});
   for (const std::string &name : schedules)
     loops.push_back({spilling(addingKernel(BackwardPart::Fused, problem.accumulate, name))});
-  return {{{addingKernel(BackwardPart::Delta, problem.accumulate)}},
+  return {{{rowsKernel(problem)}},
           std::move(loops),
           {{addingKernel(BackwardPart::Convert, problem.accumulate)}}};
 }
@@ -167,7 +177,7 @@ std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &pro
     ofQueries.push_back({kernelOf(BackwardPart::Dq, name)});
   ofQueries.push_back({spilling(kernelOf(BackwardPart::Dq, ofDq.back()))});
   std::vector<BackwardChoices> steps = {
-      {{kernelOf(BackwardPart::Delta)}}, std::move(ofKeys), std::move(ofQueries)};
+      {{rowsKernel(problem)}}, std::move(ofKeys), std::move(ofQueries)};
   if (problem.accumulate != Accumulation::None)
     steps = addingSteps(problem, schedules(BackwardPart::Fused));
   if (problem.forward.blocks.any() && !problem.transposedLists)
@@ -194,6 +204,8 @@ std::string attention::describeBackward(const ForwardSemantics &semantics, const
   bool adds = kernel.accumulate != Accumulation::None;
   if (adds)
     whose += "_" + std::string(toString(kernel.accumulate));
+  if (kernel.lseGradient)
+    whose += "_dlse";
   std::string text = "attn.backward @fmha_bwd_" + whose + "_" + semantics.kernelSuffix() + " part(" +
                      name + ") element_type(" + std::string(irName(semantics.dtype.q)) +
                      ") head_dim(" + std::to_string(semantics.headDim) + ")";
@@ -206,6 +218,8 @@ std::string attention::describeBackward(const ForwardSemantics &semantics, const
       text += " " + std::string(list.clause);
   if (adds)
     text += " accumulate(" + std::string(toString(kernel.accumulate)) + ")";
+  if (kernel.lseGradient)
+    text += " lse_gradient";
   // Rows have their two numbers whatever they see.
   if (!hasScores(kernel.part))
     return text + "\n";

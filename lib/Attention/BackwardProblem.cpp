@@ -61,6 +61,11 @@ std::vector<TensorSpec> BackwardProblem::tensors() const {
       list.push_back(gradientOf(forward, tensor, *this, TensorRole::Input));
     else if (tensor.strided && !isOutput)
       gradients.push_back(gradientOf(forward, tensor, *this, TensorRole::Output));
+    if (tensor.name == "lse" && lseGradient) {
+      TensorSpec gradient = gradientOf(forward, tensor, *this, TensorRole::Input);
+      gradient.wanted = true;
+      list.push_back(std::move(gradient));
+    }
     list.push_back(std::move(tensor));
   }
   list.insert(list.end(), gradients.begin(), gradients.end());
@@ -100,6 +105,8 @@ std::string BackwardProblem::describe() const {
             std::to_string(strides.sequence) + "," + std::to_string(strides.head);
   for (const std::string &name : otherGradients)
     text += " d_" + name;
+  if (lseGradient)
+    text += " dlse";
   if (accumulate != Accumulation::None)
     text += " accumulate " + std::string(toString(accumulate));
   if (deterministic)

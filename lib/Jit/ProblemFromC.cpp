@@ -286,5 +286,6 @@ Result<BackwardProblem> capi::readGradients(const hocket_forward_problem &from,
   problem.accumulate = static_cast<Accumulation>(given->accumulate);
   problem.deterministic = given->deterministic != 0;
   problem.transposedLists = given->transposed_lists != 0;
+  problem.lseGradient = given->lse_gradient != 0;
   return problem;
 }

@@ -3,7 +3,6 @@ import copy
 import math
 
 from . import _calls, _hocket, _large, _tensors
-from ._call import lse_as_elements
 
 #: Orders in memory of dO that a forward's backward is kept for.
 _ORDERS = 8
@@ -160,16 +159,12 @@ class Backwards:
             dout = dout.to(out.dtype)
         given = {"o": out, "lse": lse, "do": _tensors.loadable(dout)}
         if dlse is not None:
-            names, own = ("do", "q", "k", "v", "o"), [tensors[self._places[name].number] for name in "qkv"]
-            given.update(zip(names, lse_as_elements(self._call, given["do"], dlse, *own, given["o"])))
-            del given["q"], given["k"]
+            given["dlse"] = _tensors.contiguous(dlse)
         order = given["do"].stride(), out.stride(), dlse is None
         ready = self._known.get(order) if is_alike else None
         made = None if ready is None else ready.run(lse, tensors, given, dropping)
         if made is None:
             made = self._first(given, tensors, dropping, order if is_alike else None)
-        if dlse is not None:
-            made[2] = made[2][..., :out.shape[-1]].contiguous()
         results = [None] * len(tensors)
         for number, gradient in zip(self._numbers, made):
             like = tensors[number]
@@ -182,8 +177,7 @@ class Backwards:
 
         call = _placed(self._call, self._places, tensors, dropping)
         q, k, v = (tensors[self._places[name].number] for name in "qkv")
-        call, v = (call.with_lse(v), given["v"]) if "v" in given else (call, v)
-        made, seen = _ready.watched(None, call.backward, given["do"], q, k, v, given["o"], given["lse"])
+        made, seen = _ready.watched(None, lambda: call.backward(given["do"], q, k, v, given["o"], given["lse"], dlse=given.get("dlse")))
         if order is not None and len(seen.backwards) == 1 and len(self._known) < _ORDERS:
             ready = backward_of(seen.backwards[0], self._places, given)
             if ready is not None:

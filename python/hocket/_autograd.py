@@ -87,9 +87,7 @@ def only_once(function, tensors):
 def gradients(call, dout, dlse, q, k, v, out, lse):
     """Those of `call`, where either of the results' gradients may be None."""
     dout = torch.zeros_like(out) if dout is None else dout.to(out.dtype)
-    if dlse is None:
-        return call.backward(dout, q, k, v, out, lse)
-    return call.backward_through_lse(dout, dlse, q, k, v, out, lse)
+    return call.backward(dout, q, k, v, out, lse, dlse=dlse)
 
 
 def attend_again(ready, key, dropping):

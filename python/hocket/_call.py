@@ -2,7 +2,6 @@
 
 What the library cannot do is refused by an exception that names the argument; nothing is ignored.
 """
-import copy
 import math
 
 from . import _hocket, _large, _ready, _tensors
@@ -41,10 +40,6 @@ def _run(name, *arguments):
 
         plans.append(json.loads(getattr(_hocket, f"{name}_plan")(*arguments)))
     return plans is None
-
-
-#: Elements that the gradient of LSE takes of heads, and the most that heads have.
-_MORE, _LARGEST_HEAD = 8, 256
 
 
 class Names:
@@ -254,18 +249,6 @@ def _problem(q, k, v, types, layout, of_keys, mask, scale, num_splits, sequences
         "num_splits": integer(num_splits, "num_splits", 0, _hocket.most_splits),
         **(sequences or {}),
     }
-
-
-def lse_as_elements(call, dout, dlse, q, k, v, out):
-    """The tensors of a backward that has `dlse`, torch's gradient of LSE, as well: it is taken from delta = rowsum(dO O), as
-    further elements of O, beside ones in dO and zeros in V. Of `call`, the layout and the names."""
-    width = v.shape[-1]
-    if width + _MORE > _LARGEST_HEAD:
-        raise Unsupported(f"the gradient of LSE needs {_MORE} elements more of heads, and '{call.names.v}' has {width}, at "
-                          f"most {_LARGEST_HEAD - _MORE}; do not use LSE where there is a gradient, or detach it")
-    dlse = dlse.t() if call.layout == "packed" else dlse.transpose(1, 2) if call.layout == "bshd" else dlse
-    dout, out = _tensors.with_products(dout, out, dlse, _MORE)
-    return dout, q, k, _tensors.padded(v, _MORE), out
 
 
 class Modifications:
@@ -553,28 +536,17 @@ class Call:
         _check_writable(view)
         return tensor, view
 
-    def backward_through_lse(self, dout, dlse, q, k, v, out, lse):
-        """The same with `dlse`, torch's gradient of LSE."""
-        if self.problem is None:
-            self._describe(q, k, v)
-        dq, dk, dv, *others = self.with_lse(v).backward(*lse_as_elements(self, dout, dlse, q, k, v, out), lse)
-        return dq, dk, dv[..., :v.shape[-1]].contiguous(), *others
-
-    def with_lse(self, v):
-        """The call whose backward takes what `lse_as_elements` makes."""
-        wide = copy.copy(self)
-        wide.problem = {**self.problem, "head_dim_v": v.shape[-1] + _MORE}
-        return wide
-
-    def backward(self, dout, q, k, v, out, lse, gradients=(None, None, None), lse_name="lse", others=None):
+    def backward(self, dout, q, k, v, out, lse, gradients=(None, None, None), lse_name="lse", others=None, dlse=None):
         """The gradients of q, k and v, into `gradients`, and of the others, into those of `others` by name; new tensors
-        where there are none."""
+        where there are none. `dlse` is LSE's gradient, or None."""
         views = self._describe(q, k, v)
         first = views["q"]
         shape = (*first.shape[:-1], views["v"].shape[-1])
         views["o"] = self._read_like(out, "out", shape, first)
         views["do"] = self._read_like(dout, "dout", shape, first)
         views["lse"] = self._read_lse(lse, lse_name, first)
+        if dlse is not None:
+            views["dlse"] = self._read_lse(dlse, "dlse", first)
         made = []
         for key, gradient in zip("qkv", gradients):
             gradient, views[f"d{key}"] = self._output(gradient, f"d{key}", views[key].shape, q, first)

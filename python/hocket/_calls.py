@@ -41,7 +41,7 @@ def dropout(probability, rng_state, query):
     if rng_state is None:
         if probability == 0:
             return None
-        return probability, _drawn_seed(query), 0
+        return probability, *drawn_state(query)
     try:
         seed, offset = (operator.index(number) for number in rng_state)
     except (TypeError, ValueError):
@@ -51,15 +51,15 @@ def dropout(probability, rng_state, query):
     return (probability, seed, offset) if probability else None
 
 
-def _drawn_seed(query):
-    """From the generator that the caller seeds: torch's own for its tensors, else Python's."""
+def drawn_state(query):
+    """A seed and an offset, from the generator that the caller seeds: torch's own for its tensors, else Python's."""
     if type(query).__module__.partition(".")[0] == "torch":
         import torch
 
-        return int(torch.randint(2**62, (1,)))
+        return int(torch.randint(2**62, (1,))), 0
     import random
 
-    return random.getrandbits(62)
+    return random.getrandbits(62), 0
 
 
 #: Keys further away than any are.

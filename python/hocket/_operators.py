@@ -7,8 +7,7 @@ import re
 
 import torch
 
-from . import _again, _autograd, _calls, flex
-from ._call import lse_as_elements
+from . import _again, _autograd, _calls, _tensors, flex
 from ._ready import Memory, key_of, remembered, top_names, watched, with_state
 
 # What records a modification is called, not recorded itself.
@@ -76,19 +75,10 @@ class _Operator:
             others += argument if isinstance(argument, (list, tuple)) else [argument]
         return others
 
-    def backward(self, *given):
-        dout, dlse, out, lse, wanted, q, k, v, *rest = given
-        if dlse is None:
-            return self._backward(*given)
-        dout = torch.zeros_like(out) if dout is None else dout.to(out.dtype)
-        call, _ = self.build(q, k, v, *rest)
-        dout, q, k, wide, out = lse_as_elements(call, dout, dlse, q, k, v, out)
-        made = self._backward(dout, None, out, lse, wanted, q, k, wide, *rest)
-        made[2] = made[2][..., :v.shape[-1]].contiguous()
-        return made
-
-    def _backward(self, *given):
-        """Without LSE's gradient."""
+    def backward(self, dout, dlse, out, *rest):
+        # Where LSE alone has a gradient, as where O has one, too.
+        dout = torch.zeros_like(out) if dout is None and dlse is not None else dout
+        given = dout, None if dlse is None else _tensors.contiguous(dlse), out, *rest
         asked = [tensor for tensor, wants in zip(self.flat_others(given[5:]), given[4]) if wants]
         state = None if self.at_state is None else given[self.at_state]
         keyed, dropping = given, None

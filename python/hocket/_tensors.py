@@ -200,33 +200,6 @@ def scale_words(scale):
     return numpy.ascontiguousarray(numpy.pad(moved, [(0, 0)] * (moved.ndim - 1) + [(0, missing)])).view("int32")
 
 
-#: By what the parts of float32 numbers are multiplied: bfloat16 has float32's exponents, float16 holds 11 bits from 2^-14 on.
-_FACTORS = {"torch.bfloat16": (1.0, 1.0, 1.0), "torch.float16": (2.0**15, 1.0, 2.0**-14)}
-
-
-@functools.lru_cache(16)
-def _parts_beside(dtype, device, count):
-    """The factors, negative, with zeros up to `count`, and the zeros."""
-    torch = sys.modules["torch"]
-    factors = torch.zeros(count, dtype=dtype)
-    factors[:3] = -torch.tensor(_FACTORS[str(dtype)])
-    return factors.to(device), torch.zeros(count - 3, dtype=dtype, device=device)
-
-
-def with_products(left, right, numbers, count):
-    """torch's tensors with `count` elements more at the end of their last dimension, whose products, element by element, sum up
-    to minus the float32 `numbers`, within float32's rounding, below 2^31 in float16."""
-    torch, dtype = sys.modules["torch"], right.dtype
-    factors, zeros = _parts_beside(dtype, right.device, count)
-    parts, rest = [], numbers
-    for factor in _FACTORS[str(dtype)]:
-        parts.append((rest if factor == 1 else rest * (1 / factor)).to(dtype).unsqueeze(-1))
-        rest = rest if len(parts) == 3 else torch.sub(rest, parts[-1].squeeze(-1), alpha=factor)
-    shape = right.shape[:-1]
-    return (torch.cat([left, factors.expand(*shape, count)], -1),
-            torch.cat([right, *parts, zeros.expand(*shape, count - 3)], -1))
-
-
 def contiguous_view(tensor):
     """The same for torch's tensors that may require a gradient."""
     return tensor.contiguous() if is_torch(tensor) else contiguous(tensor)

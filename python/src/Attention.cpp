@@ -34,6 +34,7 @@ static BackwardProblem describe(const py::dict &what, const NamedTensors &tensor
   for (const auto &[name, tensor] : tensors) {
     forward.wantLse |= name == "lse";
     forward.sink |= name == "sink";
+    problem.lseGradient |= name == "dlse";
   }
   std::vector<manifest::TensorSpec> dense = problem.tensors();
   for (const auto &[name, tensor] : tensors)

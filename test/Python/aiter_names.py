@@ -61,10 +61,30 @@ class Names(unittest.TestCase):
         for own, wanted in zip(found, torch.autograd.grad((right * weights).sum(), wide)):
             self.assert_near(own, wanted, 3e-2)
 
+    def test_bias(self):
+        """Numbers added to scores, beside a diagonal or a window, with their gradient; rows without keys give 0."""
+        leaves = [torch.randn(shape).half().requires_grad_() for shape in ((2, 20, 4, 64), (2, 12, 2, 64), (2, 12, 2, 64), (20, 12))]
+        for options, left, right in (({"causal": True}, 20, 0), ({"window_size": (5, 2, 0)}, 5, 2), ({}, 99, 99)):
+            q, k, v, bias = leaves
+            out, lse, nothing = aiter.flash_attn_func(q, k, v, bias=bias, return_lse=True, return_attn_probs=True, **options)
+            self.assertEqual(nothing.numel(), 0)
+            wide = [t.detach().double().requires_grad_() for t in leaves]
+            keys, values = (t.repeat_interleave(2, 2) for t in wide[1:3])
+            distance = torch.arange(20)[:, None] - 8 - torch.arange(12)
+            hidden = (distance > left) | (-distance > right)
+            scores = (torch.einsum("bqhd,bkhd->bhqk", wide[0], keys) / 8 + wide[3]).masked_fill(hidden, -1e4)
+            weights = torch.softmax(scores, -1) * ~hidden
+            wanted = torch.einsum("bhqk,bkhd->bqhd", weights, values)
+            self.assert_near(out, wanted)
+            g = torch.randn(out.shape).half()
+            for found, correct in zip(torch.autograd.grad(out, leaves, g), torch.autograd.grad(wanted, wide, g.double())):
+                self.assert_near(found, correct, 3e-2)
+
     def test_refused(self):
         q = torch.randn(1, 4, 2, 64).half()
         starts = torch.tensor([0, 4]).int()
-        for options, message in (({"bias": torch.zeros(4, 4)}, "'bias' is given"), ({"return_attn_probs": True}, "'return_attn_probs'"),
+        for options, message in (({"bias": torch.zeros(4, 4), "sink_ptr": torch.zeros(2)}, "'sink_ptr' is given with bias"),
+                                 ({"return_attn_probs": True, "dropout_p": 0.1}, "'return_attn_probs'"),
                                  ({"window_size": (3, 0, 2)}, "keeps the first 2 keys"), ({"cu_seqlens_q": starts}, "'cu_seqlens_q'"),
                                  ({"window_size": (1, 2, 0, 0)}, "wanted two or three")):
             with self.assertRaisesRegex(hocket.Error, message):

@@ -63,8 +63,35 @@ class Names(unittest.TestCase):
         out, lse, weights = flash_attn.flash_attn_qkvpacked_func(qkv, causal=True, return_attn_probs=True)
         wanted = hocket.flash_attn_func(*qkv.unbind(2), causal=True, return_lse=True)
         self.assertTrue(torch.equal(out, wanted[0]) and torch.equal(lse, wanted[1]) and weights.numel() == 0)
-        with self.assertRaisesRegex(hocket.Unsupported, "argument 'return_attn_probs' is True with dropout_p"):
-            flash_attn.flash_attn_qkvpacked_func(qkv, 0.1, return_attn_probs=True)
+
+    def test_probabilities_with_dropout(self):
+        """Their signs say which weights are dropped: O is the sum of the others, and they are the softmax."""
+        q, k, v = random(B, S, H, D), random(B, S, HK, D, seed=1), random(B, S, HK, D, seed=2)
+        out, lse, weights = flash_attn.flash_attn_func(q, k, v, 0.3, causal=True, return_attn_probs=True)
+        self.assertEqual(weights.shape, (B, H, S, S))
+        repeated = [t.float().repeat_interleave(H // HK, 2) for t in (k, v)]
+        scores = torch.einsum("bqhd,bkhd->bhqk", q.float(), repeated[0]) / math.sqrt(D)
+        scores = scores.masked_fill(torch.ones(S, S, dtype=torch.bool).triu(1), -math.inf)
+        self.assertTrue(close(weights.abs(), scores.softmax(-1)))
+        kept = weights.float().clamp(min=0) / 0.7
+        self.assertTrue(close(out, torch.einsum("bhqk,bkhd->bqhd", kept, repeated[1])))
+        dropped = (weights < 0).sum() / (weights != 0).sum()
+        self.assertTrue(0.25 < float(dropped) < 0.35, float(dropped))
+
+    def test_probabilities_of_sequences_with_dropout(self):
+        """A sequence's weights are at its own place; places without queries or keys have 0."""
+        q, k, v = random(S, H, D), random(S, HK, D, seed=1), random(S, HK, D, seed=2)
+        out, _, weights = flash_attn.flash_attn_varlen_func(q, k, v, STARTS, STARTS, 13, 13, 0.3, return_attn_probs=True)
+        self.assertEqual(weights.shape, (2, H, 13, 13))
+        self.assertFalse(weights[1, :, 7:].any() or weights[1, :, :, 7:].any())
+        for number, (begin, end) in enumerate(((0, 13), (13, 20))):
+            rows = end - begin
+            kept = weights[number, :, :rows, :rows].float().clamp(min=0) / 0.7
+            values = v[begin:end].float().repeat_interleave(H // HK, 1)
+            self.assertTrue(close(out[begin:end], torch.einsum("hqk,khd->qhd", kept, values)))
+        with self.assertRaisesRegex(hocket.Unsupported, "'return_attn_probs' is True with dropout_p and block_table"):
+            flash_attn.flash_attn_varlen_func(q, k[None], v[None], STARTS, STARTS, 13, 13, 0.3, return_attn_probs=True,
+                                              block_table=torch.zeros(2, 1).int())
 
     def test_shapes_are_checked(self):
         with self.assertRaisesRegex(hocket.InvalidInput, r"argument 'qkv' has the shape .*, wanted \[batch, seq, 3, heads"):

@@ -46,6 +46,8 @@ class Names(unittest.TestCase):
             out, lse = flashinfer.single_decode_with_kv_cache(q[0], *kv, kv_layout=layout, return_lse=True)
             self.check((out[None], lse[None]), reference(q[:1], k, v))
         self.check((flashinfer.single_prefill_with_kv_cache(q, k, v),), reference(q, k, v, causal=False)[:1])
+        mask = torch.arange(50) <= torch.arange(20)[:, None] + 30
+        self.check(flashinfer.single_prefill_with_kv_cache(q, k, v, custom_mask=mask, return_lse=True), reference(q, k, v))
 
     def pages(self, layout, lengths):
         """A pool, its CSR lists, and the keys and values of each request."""
@@ -70,7 +72,7 @@ class Names(unittest.TestCase):
             wanted = [torch.cat(parts) for parts in zip(*wanted)]
             self.check(wrapper.run(q, pool, return_lse=True), wanted)
             out, lse = torch.empty_like(q), torch.empty(3, H)
-            made = wrapper.run(q, tuple(t.contiguous() for t in pool.unbind(1)), out=out, lse=lse, return_lse=True)
+            made = wrapper.run_return_lse(q, tuple(t.contiguous() for t in pool.unbind(1)), out=out, lse=lse)
             self.assertIs(made[0], out)
             self.assertIs(made[1], lse)
             self.check(made, wanted)
@@ -103,13 +105,28 @@ class Names(unittest.TestCase):
         wanted = [reference(part, *kv) for part, kv in zip(parts, own)]
         self.check(ragged.run(q, *packed, return_lse=True), [torch.cat(found) for found in zip(*wanted)])
 
+    def test_no_requests(self):
+        """An empty batch, which engines have, gives empty results."""
+        nothing, none = torch.zeros(1).int(), torch.zeros(0).int()
+        pool = self.random(3, 2, P, HK, D)
+        decode = flashinfer.BatchDecodeWithPagedKVCacheWrapper(None)
+        decode.plan(nothing, none, none, H, HK, D, P)
+        paged = flashinfer.BatchPrefillWithPagedKVCacheWrapper(None)
+        paged.plan(nothing, nothing, none, none, H, HK, D, P, causal=True)
+        ragged = flashinfer.BatchPrefillWithRaggedKVCacheWrapper(None)
+        ragged.plan(nothing, nothing, H, HK, D, causal=True)
+        q, k = self.random(0, H, D), self.random(0, HK, D)
+        for out, lse in (decode.run(q, pool, return_lse=True), paged.run(q, pool, return_lse=True),
+                         ragged.run(q, k, k, return_lse=True)):
+            self.assertEqual((tuple(out.shape), tuple(lse.shape)), ((0, H, D), (0, H)))
+
     def test_refused(self):
         q, k = self.random(4, H, D), self.random(4, HK, D)
         mask = torch.ones(4, 4, dtype=torch.bool)
         pool, lists, _ = self.pages("NHD", [5, 40])
         wrapper = flashinfer.BatchDecodeWithPagedKVCacheWrapper(None)
         for function, message in (
-                (lambda: flashinfer.single_prefill_with_kv_cache(q, k, k, custom_mask=mask), "'custom_mask' is a tensor"),
+                (lambda: flashinfer.single_prefill_with_kv_cache(q, k, k, custom_mask=mask, window_left=3), "'custom_mask' is given with"),
                 (lambda: flashinfer.single_prefill_with_kv_cache(q, k, k, pos_encoding_mode="ROPE_LLAMA"), "'pos_encoding_mode' is ROPE"),
                 (lambda: flashinfer.single_decode_with_kv_cache(q[0], k, k, k_scale=0.5), "'k_scale' is 0.5"),
                 (lambda: flashinfer.single_prefill_with_kv_cache(q, k, k, kv_layout="DHN"), "'kv_layout' is 'DHN'"),

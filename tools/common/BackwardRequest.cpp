@@ -24,6 +24,7 @@ Result<BackwardProblem> run::readBackwardProblem(const Options &options) {
   if (!accumulate.ok())
     return accumulate.error();
   problem.accumulate = *accumulate;
+  problem.lseGradient = hasLseGradient(options);
   problem.deterministic = isDeterministic(options);
   problem.transposedLists = givesTransposedLists(options);
   return problem;

@@ -523,6 +523,8 @@ Result<Accumulation> run::accumulation(const Options &options) {
   return invalidInput("--accumulate is '" + name + "'; use none, f32 or packed");
 }
 
+bool run::hasLseGradient(const Options &options) { return options.has(OPT_lse_gradient); }
+
 bool run::isDeterministic(const Options &options) { return options.has(OPT_deterministic); }
 
 bool run::givesTransposedLists(const Options &options) { return options.has(OPT_transposed_lists); }

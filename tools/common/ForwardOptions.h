@@ -39,8 +39,9 @@ Status checkOptions(const Options &options, llvm::StringRef where = {});
 Status checkBackwardOptions(const Options &options);
 /// The names of '--gradients'.
 std::vector<std::string> gradientNames(const Options &options);
-/// --accumulate and --deterministic.
+/// --accumulate, --lse-gradient and --deterministic.
 Result<attention::Accumulation> accumulation(const Options &options);
+bool hasLseGradient(const Options &options);
 bool isDeterministic(const Options &options);
 /// Of --transposed-lists.
 bool givesTransposedLists(const Options &options);

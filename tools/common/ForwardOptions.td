@@ -37,6 +37,7 @@ defm dropout_seed : Value<"dropout-seed", "S,O", "Seed and offset of --dropout, 
 defm gradients : Value<"gradients", "NAMES", "Tensors that score modifications read whose gradients are computed, separated by commas (\"bias\"); a sink's always is">, Visibility<[BackwardVis]>;
 defm accumulate : Value<"accumulate", "none|f32|packed", "Compute all gradients in one loop, and add dQ up in memory by atomics, in f32 or in pairs of the problem's type (default: none, two loops)">, Visibility<[BackwardVis]>;
 def transposed_lists : Switch<"transposed-lists", "With --block-mask, give the lists of blocks of queries for each block of keys, made on the host, instead of a launch that makes them">, Visibility<[BackwardVis]>;
+def lse_gradient : Switch<"lse-gradient", "Give a gradient of LSE, too">, Visibility<[BackwardVis]>;
 def deterministic : Switch<"deterministic", "Refuse what would make bits depend on timing: --accumulate">, Visibility<[BackwardVis]>;
 def sink : Switch<"sink", "One more score for each row, a number of its head's, that is in the denominator alone">;
 defm soft_cap : Value<"soft-cap", "C", "Scores become C tanh(score / C); 0 is off">;

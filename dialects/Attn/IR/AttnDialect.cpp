@@ -360,6 +360,9 @@ LogicalResult BackwardOp::verify() {
   if (!getAccumulate() && mayAccumulate && part != BackwardPart::Delta)
     return emitOpError() << "does not say how part(" << stringifyBackwardPart(part)
                          << ") adds up dQ; write accumulate(f32) or accumulate(packed)";
+  if (getLseGradient() && part != BackwardPart::Delta)
+    return emitOpError() << "has lse_gradient, which part(delta) reads, and is part("
+                         << stringifyBackwardPart(part) << "); leave it out";
   if (getKeyBlock() && part == BackwardPart::Fused)
     return emitOpError("has block_lists, by which 'fused' does not go; use parts dkdv and dq");
   if (getKeyBlock() && (getPackedQueries() || getPackedKeys() || getQueryLengths() || getKeyLengths()))

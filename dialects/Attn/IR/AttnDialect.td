@@ -349,7 +349,8 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
     f32. P and dS are rounded to the element type before they are multiplied. No sum depends on timing, but for `fused`.
 
     An op is one kernel, the `part`: `delta` comes first and leaves delta and LSE in log2 units in the workspace, f32
-    (batch, heads, seq_q) each. `dkdv` then works on keys and loops over queries, or `dk` and `dv` do, each for
+    (batch, heads, seq_q) each. With `lse_gradient` it subtracts the gradient of LSE, `dlse` (f32, LSE's shape), from
+    delta, which is all that gradient does. `dkdv` then works on keys and loops over queries, or `dk` and `dv` do, each for
     itself, for heads whose gradients do not fit into registers together; `dq` works on queries and loops over keys.
     `sink` makes of what `delta` left the gradient of the sink, `d_sink` (f32, (heads)): of each head the sum over
     batches and rows of -exp(sink - LSE) delta, in a fixed order. `captured` makes the gradient of the tensor
@@ -386,7 +387,7 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$dropout, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
       UnitAttr:$key_lengths, OptionalAttr<StrAttr>:$gradient_of, OptionalAttr<Attn_Accumulation>:$accumulate,
-      OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block,
+      UnitAttr:$lse_gradient, OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block,
       OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
@@ -395,7 +396,7 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       | `waves` `(` $waves `)` | `loop_tile` `(` $loop_tile `)` | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths | `gradient_of` `(` $gradient_of `)` | `accumulate` `(` $accumulate `)`
-      | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`
+      | `lse_gradient` $lse_gradient | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`
       | `block_lists` `(` $query_block `,` $key_block `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword

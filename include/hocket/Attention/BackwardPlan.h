@@ -45,6 +45,7 @@ struct BackwardKernel {
   std::string name; ///< "fmha_bwd_dkdv_double_buffer"
   std::string tensor = {}; ///< of `Captured`: of which
   Accumulation accumulate = Accumulation::None; ///< of `Delta`, `Fused` and `Convert`
+  bool lseGradient = false;                     ///< of `Delta`
 };
 
 /// Kernels that compute something together, and other ways to do so, the best first. Of some heads the registers decide,

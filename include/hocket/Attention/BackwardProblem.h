@@ -38,8 +38,10 @@ struct BackwardProblem {
   /// each block of keys (`transpose` of BlockLists.h) are given, "q_num_blocks" and so on. Else a launch in front makes
   /// them in the workspace.
   bool transposedLists = false;
+  /// Whether there is a gradient of LSE, too, "dlse", of its shape and type.
+  bool lseGradient = false;
 
-  /// "q", "k", "v", "o", "lse" and "do", which are read, "dq", "dk", "dv", and what modifications capture; transposed
+  /// "q", "k", "v", "o", "lse", "do" and "dlse", which are read, "dq", "dk", "dv", and what modifications capture; transposed
   /// lists that are given, and other gradients last.
   std::vector<manifest::TensorSpec> tensors() const;
   /// Tensors that plans keep in their workspace, from one launch to a later one: transposed lists.

@@ -167,7 +167,8 @@ hocket_status hocket_planner_plan(hocket_planner planner, const hocket_forward_p
                                   hocket_plan *plan);
 /* The plan for the gradients of `problem`, of several launches, made like one for the problem itself: run by
  * hocket_plan_run_named. Its buffers are "q", "k", "v", "o" and "lse" of the forward, and "do", the gradient of O, which
- * are read; "dq", "dk", "dv" of the shapes of Q, K and V; those that `gradients` asks for; and "workspace". `strides`
+ * are read, as is "dlse" where `lse_gradient` is set; "dq", "dk", "dv" of the shapes of Q, K and V; those that `gradients`
+ * asks for; and "workspace". `strides`
  * of the four gradients may be NULL: those of the dense layout. How the forward was computed, `num_splits`, and
  * `want_lse` have no say. Bundles have no kernels of gradients: they are compiled. */
 hocket_status hocket_planner_plan_backward(hocket_planner planner,

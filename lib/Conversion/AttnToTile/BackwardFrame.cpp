@@ -20,10 +20,10 @@ void BackwardFrame::addTensors(ArrayRef<StringRef> names) {
   }
 }
 
-void BackwardFrame::addLse() {
+void BackwardFrame::addLse(StringRef name) {
   Type view = tile::ViewType::get(op.getContext(), {kDynamic, kDynamic, kDynamic},
                                   Float32Type::get(op.getContext()));
-  frame.addTensor(view, ofSequences.lse());
+  frame.addTensor(view, ofSequences.lse(name));
 }
 
 void BackwardFrame::addRowStatistics() {
@@ -48,8 +48,8 @@ Value BackwardFrame::view(ExpansionBuilder &builder, StringRef name) const {
                                        : ofSequences.ofQueries(builder, whole);
 }
 
-Value BackwardFrame::lse(ExpansionBuilder &builder) const {
-  return ofSequences.ofQueries(builder, frame.argument("lse"), /*along=*/2);
+Value BackwardFrame::lse(ExpansionBuilder &builder, StringRef name) const {
+  return ofSequences.ofQueries(builder, frame.argument(name), /*along=*/2);
 }
 
 Value BackwardFrame::rowStatistics(ExpansionBuilder &builder) const {

@@ -1,8 +1,8 @@
 // What the kernels of a backward have in common: their tensors, and where the workspace lies.
 //
 // The workspace holds two numbers for each row, f32 (batch, heads, 2, seq_q), of packed queries (heads, 2, total_q): LSE in
-// log2 units, +inf of rows that saw nothing, so that all their weights are zero, and -delta, where delta = rowsum(dO * O):
-// what a product can begin with.
+// log2 units, +inf of rows that saw nothing, so that all their weights are zero, and -delta, where delta = rowsum(dO * O),
+// less the gradient of LSE where there is one: what a product can begin with.
 #pragma once
 
 #include "KernelFrame.h"
@@ -24,8 +24,8 @@ public:
 
   /// Tensors of rows of heads: "q", "o", "do", "dq" on the side of queries, "k", "v", "dk", "dv" on that of keys.
   void addTensors(llvm::ArrayRef<llvm::StringRef> names);
-  /// LSE as it is given.
-  void addLse();
+  /// Numbers of rows as they are given: "lse", or its gradient, "dlse".
+  void addLse(llvm::StringRef name = "lse");
   /// What the first kernel leaves in the workspace.
   void addRowStatistics();
   /// Where sequences lie, if they have lengths of their own; `ofKeys`: the grid's rows are keys.
@@ -37,7 +37,7 @@ public:
   void enterSequence(ExpansionBuilder &builder, mlir::Value batch);
   /// The sequence's rows of what `addTensors`, `addLse` and `addRowStatistics` asked for; null: it was not.
   mlir::Value view(ExpansionBuilder &builder, llvm::StringRef name) const;
-  mlir::Value lse(ExpansionBuilder &builder) const;
+  mlir::Value lse(ExpansionBuilder &builder, llvm::StringRef name = "lse") const;
   mlir::Value rowStatistics(ExpansionBuilder &builder) const;
 
   /// What they are called, and where each is along their third dimension.

@@ -1,5 +1,5 @@
 // The first kernel of a backward: two numbers for each row of queries, minus delta = rowsum(dO * O), and minus LSE in
-// log2 units.
+// log2 units. The gradient of LSE is subtracted from delta.
 //
 // Nothing but memory bounds it: lanes lie along rows, 16 bytes each.
 #include "BackwardFrame.h"
@@ -17,6 +17,7 @@ using tile::FragLayout;
 static constexpr int64_t kRowsAtOnce = 16, kWavesOfRows = 4, kWavesOfSums = QuerySums::kQueries / kRowsAtOnce;
 /// The share of the weights that dropout keeps.
 static constexpr llvm::StringLiteral kKept = "dropout_keep";
+static constexpr llvm::StringLiteral kLseGradient = "dlse";
 
 /// o * dO, in f32, each element where the two have it.
 static Value products(ExpansionBuilder &builder, Value o, Value dO) {
@@ -51,6 +52,12 @@ static Value scaled(ExpansionBuilder &builder, Value rows, Value factor) {
   });
 }
 
+static Value difference(ExpansionBuilder &builder, Value left, Value right) {
+  return builder.map(left.getType(), {left, right}, [&](ValueRange elements) -> Value {
+    return arith::SubFOp::create(builder, elements[0], elements[1]);
+  });
+}
+
 /// Sets what dQ of `rows` rows from `place` (batch, head, row) on is added to, to 0. Behind the last row, too, up to the
 /// end of what sums are kept of.
 static void clearSums(ExpansionBuilder &builder, const QuerySums &sums, Value view, ArrayRef<Value> place,
@@ -68,6 +75,8 @@ tile::KernelOp hocket::buildBackwardRows(attn::BackwardOp op, const ArchInfo &ar
   BackwardFrame problem(op);
   problem.addTensors({"o", "do"});
   problem.addLse();
+  if (op.getLseGradient())
+    problem.addLse(kLseGradient);
   problem.addRowStatistics();
   problem.addRequirements();
   KernelFrame &frame = problem.kernelFrame();
@@ -96,10 +105,15 @@ tile::KernelOp hocket::buildBackwardRows(attn::BackwardOp op, const ArchInfo &ar
   };
   SmallVector<Value> place = {block.getBatch(), block.getHead(), row};
   Value outputs = load(problem.view(builder, "o")), gradients = load(problem.view(builder, "do"));
-  Value lse = tile::LoadOp::create(builder, ofRows, problem.lse(builder), place, IntegerAttr());
+  auto loadOfRows = [&](StringRef name) -> Value {
+    return tile::LoadOp::create(builder, ofRows, problem.lse(builder, name), place, IntegerAttr());
+  };
+  Value lse = loadOfRows("lse");
   Value delta = tile::ReduceOp::create(builder, ofRows, tile::Reduction::Sum,
                                        products(builder, outputs, gradients),
                                        tile::Dimension::Columns);
+  if (op.getLseGradient())
+    delta = difference(builder, delta, loadOfRows(kLseGradient));
   if (op.getDropout())
     delta = scaled(builder, delta, frame.argument(kKept));
   Value minusDelta = builder.map(delta.getType(), delta, [&](ValueRange elements) -> Value {

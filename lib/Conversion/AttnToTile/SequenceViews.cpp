@@ -19,10 +19,10 @@ Tensor SequenceViews::tensor(const KernelFrame &frame, StringRef name) const {
   return tensor;
 }
 
-Tensor SequenceViews::lse() const {
+Tensor SequenceViews::lse(StringRef name) const {
   if (packedQueries)
-    return {"lse", {"0", "total_q"}, {"batch", "heads", "total_q"}};
-  return {"lse", {"heads * seq_q", "seq_q"}, {"batch", "heads", "seq_q"}};
+    return {name, {"0", "total_q"}, {"batch", "heads", "total_q"}};
+  return {name, {"heads * seq_q", "seq_q"}, {"batch", "heads", "seq_q"}};
 }
 
 Tensor SequenceViews::rowPairs(StringRef name) const {

@@ -35,7 +35,7 @@ public:
 
   /// Q, K, V and O, or a gradient of one of them, with where it lies in the problem; `name` is one of these.
   Tensor tensor(const KernelFrame &frame, llvm::StringRef name) const;
-  Tensor lse() const;
+  Tensor lse(llvm::StringRef name = "lse") const;
   /// Two numbers for each row of queries, f32 (batch, heads, 2, seq_q), in the workspace, and its bytes.
   Tensor rowPairs(llvm::StringRef name) const;
   llvm::StringRef bytesOfRowPairs() const;

@@ -69,9 +69,9 @@ Tile transposed(const Tile &tile) {
 class HeadWorker {
 public:
   HeadWorker(const ForwardProblem &problem, const ScoreRules *rules, int64_t batch, int64_t head,
-             Matrix &&q, const Matrix &k, const Matrix &v, Matrix &&dO, double sink,
+             Matrix &&q, const Matrix &k, const Matrix &v, Matrix &&dO, std::span<const double> dLse, double sink,
              std::span<const double> dropoutState, std::span<const BlockKind> blocks, DeltaOf deltaOf)
-      : q(std::move(q)), k(k), v(v), dO(std::move(dO)), o(problem.seqQ * v.padded),
+      : q(std::move(q)), k(k), v(v), dO(std::move(dO)), dLse(dLse), o(problem.seqQ * v.padded),
         lse(problem.seqQ, kNegativeInfinity), problem(problem), rules(rules), batch(batch), head(head), sink(sink),
         blocks(blocks), deltaOf(deltaOf), delta(problem.seqQ), outputSizes(problem.seqQ) {
     if (problem.dropout)
@@ -90,6 +90,7 @@ public:
   Matrix q;
   const Matrix &k, &v;
   Matrix dO;
+  std::span<const double> dLse; ///< empty: none
   std::vector<double> o, lse;
 
 private:
@@ -200,6 +201,10 @@ void HeadWorker::forwardBlock(int64_t query) {
       delta[row] += read * gradient;
       outputSizes[row] += std::abs(output * gradient);
     }
+    if (!dLse.empty()) {
+      delta[row] -= dLse[row];
+      outputSizes[row] += std::abs(dLse[row]);
+    }
   }
 }
 
@@ -307,6 +312,13 @@ static void append(std::vector<double> &to, const std::vector<double> &from, int
     to.insert(to.end(), from.begin() + r * padded, from.begin() + r * padded + dim);
 }
 
+/// The numbers of a head's rows; nothing of nothing.
+static std::span<const double> ofHead(const std::vector<double> &numbers, int64_t head, int64_t rows) {
+  if (numbers.empty())
+    return {};
+  return std::span(numbers).subspan(static_cast<size_t>(head * rows), static_cast<size_t>(rows));
+}
+
 GroupGradients attention::computeGradients(const ForwardProblem &problem,
                                            const GroupTensors &tensors, int64_t batch,
                                            int64_t kvHead, const ScoreRules *rules,
@@ -324,7 +336,7 @@ GroupGradients attention::computeGradients(const ForwardProblem &problem,
   for (int64_t h = 0; h != heads; ++h) {
     HeadWorker worker(problem, rules, batch, kvHead * heads + h,
                       Matrix(tensors.q.data() + h * queries * dim, queries, dim), k, v,
-                      Matrix(tensors.dO.data() + h * queries * dimV, queries, dimV),
+                      Matrix(tensors.dO.data() + h * queries * dimV, queries, dimV), ofHead(tensors.dLse, h, queries),
                       problem.sink ? tensors.sinks[h] : kNegativeInfinity, tensors.dropoutState,
                       tensors.blocks ? tensors.blocks->of(batch, kvHead * heads + h) : std::span<const BlockKind>(), deltaOf);
     worker.forward();
@@ -401,6 +413,15 @@ static void generateOutputs(const ForwardProblem &forward, DataKind kind, uint64
     inputs.dO = verify::TypedArray(inputs.dO.type(), inputs.dO.size());
 }
 
+/// The gradient of LSE: ordinary numbers, the first of each row of dO, of a size that is felt beside delta's.
+static std::vector<float> lseGradients(const verify::TypedArray &dO, int64_t dim, int64_t rows) {
+  constexpr double size = 4;
+  std::vector<float> numbers(static_cast<size_t>(rows));
+  for (int64_t row = 0; row != rows; ++row)
+    numbers[row] = static_cast<float>(size * dO[row * dim]);
+  return numbers;
+}
+
 /// One sequence of `problem`, as a problem of lengths that all share.
 static ForwardProblem problemOf(const ForwardProblem &problem, const Lengths &lengths) {
   ForwardProblem own = problem;
@@ -421,6 +442,8 @@ static GroupTensors tensorsOf(const ForwardProblem &forward, const RowNumbers &n
   widenRows(inputs.dO, query, rows, forward.valueHeadDim(), tensors.dO);
   widenRows(inputs.forward.k, key, keys, forward.headDim, tensors.k);
   widenRows(inputs.forward.v, key, keys, forward.valueHeadDim(), tensors.v);
+  if (!inputs.dLse.empty())
+    tensors.dLse.assign(inputs.dLse.begin() + query, inputs.dLse.begin() + query + rows);
   for (auto [name, to] : {std::pair("sink", &tensors.sinks), std::pair("dropout_state", &tensors.dropoutState)})
     if (auto given = inputs.forward.captured.find(name); given != inputs.forward.captured.end())
       *to = given->second;
@@ -466,6 +489,8 @@ BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKin
   generateOutputs(forward, kind, seed + 1, threads, inputs);
   inputs.lse.assign(static_cast<size_t>(numbers.queries()),
                     static_cast<float>(std::log(double(forward.seqKv)) + 1));
+  if (problem.lseGradient)
+    inputs.dLse = lseGradients(inputs.dO, forward.valueHeadDim(), numbers.queries());
 
   reference.groups = std::move(groups);
   reference.gradients.resize(reference.groups.size());

@@ -23,6 +23,7 @@ namespace hocket::attention {
 /// One group's tensors in double, dense: [query head of the group, query, element] and [key, element].
 struct GroupTensors {
   std::vector<double> q, k, v, dO;
+  std::vector<double> dLse; ///< [query head of the group, query]; empty: there is none
   std::vector<double> sinks;        ///< [query head of the group], if the problem has a sink
   std::vector<double> dropoutState; ///< the tensor "dropout_state"; all zeros if it is empty
   const BlockTable *blocks = nullptr; ///< what lists say, if the problem has some
@@ -79,7 +80,7 @@ GroupGradients computeGradients(const ForwardProblem &problem, const GroupTensor
 struct BackwardInputs {
   ForwardInputs forward;
   verify::TypedArray o, dO;
-  std::vector<float> lse;
+  std::vector<float> lse, dLse; ///< the latter empty where there is none
 };
 
 /// Groups (batch, head of K and V), ascending, with their gradients.

@@ -37,12 +37,15 @@ RowNumbers::Place RowNumbers::query(int64_t row) const {
   return {sequence, within / lengths[sequence].q, within % lengths[sequence].q};
 }
 
-static constexpr std::string_view kOfQueries[] = {"q", "q_rotated", "o", "dq", "do", "lse"},
+static constexpr std::string_view kOfQueries[] = {"q", "q_rotated", "o", "dq", "do", "lse", "dlse"},
                                   kOfKeys[] = {"k", "v", "dk", "dv"};
 
 static bool isOneOf(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
+
+/// LSE, or its gradient.
+static bool isOfLse(const manifest::TensorSpec &tensor) { return tensor.name == "lse" || tensor.name == "dlse"; }
 
 bool RowNumbers::hasRowsOf(std::string_view name) {
   return isOneOf(kOfQueries, name) || isOneOf(kOfKeys, name);
@@ -52,7 +55,7 @@ std::vector<manifest::TensorSpec> RowNumbers::rowByRow(const ForwardProblem &pro
                                                        std::vector<manifest::TensorSpec> tensors) {
   if (problem.lists.any())
     for (manifest::TensorSpec &spec : tensors)
-      if (spec.name == "lse")
+      if (isOfLse(spec))
         spec.rowElements = 1;
   return tensors;
 }
@@ -78,7 +81,7 @@ verify::RowPieces RowNumbers::pieces(const manifest::TensorSpec &tensor) const {
 std::vector<uint64_t> RowNumbers::offsets(const manifest::TensorSpec &tensor) const {
   if (isDense() || !hasRowsOf(tensor.name))
     return tensor.rowOffsets();
-  bool ofKeys = isOneOf(kOfKeys, tensor.name), isLse = tensor.name == "lse";
+  bool ofKeys = isOneOf(kOfKeys, tensor.name), isLse = isOfLse(tensor);
   bool isPacked = ofKeys ? lists.packedKv : lists.packedQ;
   auto strideOf = [&](std::string_view dimension) -> int64_t {
     for (const manifest::TensorDimension &known : tensor.dimensions)

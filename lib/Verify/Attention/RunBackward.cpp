@@ -148,6 +148,8 @@ Status BackwardRunner::prepare() {
   verify::Contents contents = {{"q", inputs.forward.q.bytes()}, {"k", inputs.forward.k.bytes()},
                                {"v", inputs.forward.v.bytes()}, {"o", inputs.o.bytes()},
                                {"do", inputs.dO.bytes()},       {"lse", bytesOf(inputs.lse)}};
+  if (problem.lseGradient)
+    contents["dlse"] = bytesOf(inputs.dLse);
   for (auto &[name, bytes] : inputs.forward.capturedBytes)
     contents[name] = bytes;
   if (problem.forward.blocks.any())

@@ -1,20 +1,28 @@
-"""flash-attn 2's functions. Those that return probabilities give the log-sum-exp, too, and no probabilities."""
-from .. import attention
+"""flash-attn 2's functions. Those that return probabilities give the log-sum-exp, too, and probabilities with dropout alone."""
+from .. import _calls, attention
 from .._errors import InvalidInput, Unsupported
 
 #: There is one implementation here.
 USE_TRITON_ROCM = False
 
 
-def _attend(function, *tensors, dropout_p, return_attn_probs, **options):
-    """O, or where probabilities are asked for (O, LSE, an empty tensor), which is what flash-attn gives without dropout."""
+def _attend(function, q, k, v, *lists, dropout_p, return_attn_probs, **options):
+    """O, or where probabilities are asked for (O, LSE, weights): with dropout those of `_probabilities`, else an empty tensor,
+    as flash-attn gives."""
     if not return_attn_probs:
-        return function(*tensors, dropout_p=dropout_p, **options)
-    if dropout_p:
-        raise Unsupported("argument 'return_attn_probs' is True with dropout_p, and no kernel writes which weights are dropped; "
-                          "leave it False, and give rng_state to the functions of hocket to have the same ones dropped again")
-    out, lse = function(*tensors, return_lse=True, **options)
-    return out, lse, lse[:0]
+        return function(q, k, v, *lists, dropout_p=dropout_p, **options)
+    if not dropout_p:
+        out, lse = function(q, k, v, *lists, return_lse=True, **options)
+        return out, lse, lse[:0]
+    if options.get("block_table") is not None:
+        raise Unsupported("argument 'return_attn_probs' is True with dropout_p and block_table; leave one of them out")
+    from ._probabilities import weights
+
+    rng_state = options.pop("rng_state", None) or _calls.drawn_state(q)
+    out, lse = function(q, k, v, *lists, dropout_p=dropout_p, rng_state=rng_state, return_lse=True, **options)
+    longest = lists[2:] or (q.shape[1], k.shape[1])
+    return out, lse, weights(lambda *tensors, **more: function(*tensors, *lists, **more), q, k, v, lists[:2], longest, dropout_p,
+                             rng_state, options)
 
 
 def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0,

@@ -3,17 +3,45 @@
 Gradients are torch's. What is not computed is refused by name; `how_v3_bf16_cvt` chooses a rounding of aiter's kernels, and is not
 looked at.
 """
+import math
+
+import torch
+
 from .. import attention
 from .._errors import InvalidInput, Unsupported
 
 
-def _check(bias, return_attn_probs, **further):
+def _check(**given):
     """Refuses what is not computed."""
-    given = {"bias": bias, "return_attn_probs": return_attn_probs or None, **further}
     for name, value in given.items():
         if value is not None:
             raise Unsupported(f"argument '{name}' is given, which is not computed by hocket.integrations.aiter; "
                               + ("use hocket.scaled_dot_product_attention with attn_mask" if name == "bias" else "leave it out"))
+
+
+def _check_probabilities(return_attn_probs, dropout_p):
+    if return_attn_probs and dropout_p:
+        raise Unsupported("argument 'return_attn_probs' is True with dropout_p, for which aiter gives its kernels' random bytes; "
+                          "hocket.flash_attn.flash_attn_func gives the weights, negative where they are dropped")
+
+
+def _results(out, lse, return_lse, return_attn_probs):
+    """O, or it with LSE, and with an empty tensor where probabilities are asked for."""
+    results = [out] + [lse] * bool(return_lse) + [lse[:0]] * bool(return_attn_probs)
+    return tuple(results) if len(results) > 1 else out
+
+
+def _with_bias(q, k, v, bias, dropout_p, softmax_scale, causal, window):
+    """O and LSE with numbers [seq_q, seq_kv], or what broadcasts to [batch, heads, seq_q, seq_kv], added to the scores: a mask of
+    torch's function, -inf at keys that are out of sight."""
+    distance = torch.arange(q.shape[1], device=q.device)[:, None] + k.shape[1] - q.shape[1] - torch.arange(k.shape[1], device=q.device)
+    left, right = (int(side) for side in window)
+    right = 0 if causal else right
+    hidden = ((left >= 0) & (distance > left)) | ((right >= 0) & (-distance > right))
+    out, lse = attention.scaled_dot_product_attention(
+        *(tensor.transpose(1, 2) for tensor in (q, k, v)), bias.masked_fill(hidden, -math.inf), dropout_p, scale=softmax_scale,
+        enable_gqa=True, return_lse=True)
+    return out.transpose(1, 2), lse
 
 
 def _window(window_size):
@@ -29,11 +57,20 @@ def _window(window_size):
 
 def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1, 0), bias=None, alibi_slopes=None,
                     deterministic=True, return_lse=False, return_attn_probs=False, how_v3_bf16_cvt=1, cu_seqlens_q=None,
-                    cu_seqlens_kv=None, sink_ptr=None):
+                    cu_seqlens_kv=None, sink_ptr=None, num_splits=0):
     """[batch, seq, heads, head_dim]. Gives O, or O and LSE."""
-    _check(bias, return_attn_probs, cu_seqlens_q=cu_seqlens_q, cu_seqlens_kv=cu_seqlens_kv)
-    return attention.flash_attn_func(q, k, v, dropout_p, softmax_scale, causal, _window(window_size), 0.0, alibi_slopes, sink=sink_ptr,
-                                     return_lse=return_lse)
+    _check(cu_seqlens_q=cu_seqlens_q, cu_seqlens_kv=cu_seqlens_kv)
+    _check_probabilities(return_attn_probs, dropout_p)
+    window = _window(window_size)
+    if bias is not None:
+        for name, value in (("alibi_slopes", alibi_slopes), ("sink_ptr", sink_ptr)):
+            if value is not None:
+                raise Unsupported(f"argument '{name}' is given with bias; leave one of them out")
+        made = _with_bias(q, k, v, bias, dropout_p, softmax_scale, causal, window)
+    else:
+        made = attention.flash_attn_func(q, k, v, dropout_p, softmax_scale, causal, window, 0.0, alibi_slopes, sink=sink_ptr,
+                                         num_splits=num_splits, return_lse=True)
+    return _results(*made, return_lse, return_attn_probs)
 
 
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, min_seqlen_q=0, dropout_p=0.0,
@@ -41,7 +78,9 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
                            alibi_slopes=None, deterministic=False, return_lse=False, return_attn_probs=False, how_v3_bf16_cvt=1,
                            block_table=None, out=None, cu_seqlens_q_padded=None, cu_seqlens_k_padded=None, sink_ptr=None):
     """Packed sequences, [rows, heads, head_dim], or keys in pages. Gives O, or O and LSE."""
-    _check(bias, return_attn_probs, cu_seqlens_q_padded=cu_seqlens_q_padded, cu_seqlens_k_padded=cu_seqlens_k_padded)
-    return attention.flash_attn_varlen_func(
+    _check(bias=bias, cu_seqlens_q_padded=cu_seqlens_q_padded, cu_seqlens_k_padded=cu_seqlens_k_padded)
+    _check_probabilities(return_attn_probs, dropout_p)
+    made = attention.flash_attn_varlen_func(
         q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal, _window(window_size),
-        logits_soft_cap, alibi_slopes, block_table=block_table, sink=sink_ptr, min_seqlen_q=min_seqlen_q, out=out, return_lse=return_lse)
+        logits_soft_cap, alibi_slopes, block_table=block_table, sink=sink_ptr, min_seqlen_q=min_seqlen_q, out=out, return_lse=True)
+    return _results(*made, return_lse, return_attn_probs)

@@ -1,6 +1,6 @@
 """FlashInfer's functions and wrappers by Hocket, for programs that call those: `import hocket.integrations.flashinfer as flashinfer`.
 
-LSE is FlashInfer's: to the base of 2, [rows, heads]. Masks of one's own, positions that are turned in the kernel, and scales of 8
+LSE is FlashInfer's: to the base of 2, [rows, heads]. Masks of batches, positions that are turned in the kernel, and scales of 8
 bits are refused by name. Workspaces and buffers for graphs are taken and not needed.
 """
 import math
@@ -48,18 +48,35 @@ def _results(made, return_lse, out=None, lse=None):
     return made[0], of_two.contiguous() if lse is None else lse.copy_(of_two)
 
 
+def _most(counts):
+    """The largest of the lengths of sequences, of which there may be none; at least 1."""
+    return max(counts.tolist(), default=1) or 1
+
+
 def single_prefill_with_kv_cache(q, k, v, scale_q=None, scale_k=None, scale_v=None, o_dtype=None, custom_mask=None,
                                  packed_custom_mask=None, causal=False, kv_layout="NHD", pos_encoding_mode="NONE",
                                  use_fp16_qk_reduction=False, sm_scale=None, window_left=-1, logits_soft_cap=None, rope_scale=None,
                                  rope_theta=None, backend="auto", return_lse=False):
     """One sequence: q [rows, heads, head_dim], k and v [keys, kv_heads, head_dim] or HND."""
-    _check({"scale_q": scale_q, "scale_k": scale_k, "scale_v": scale_v, "custom_mask": custom_mask,
-            "packed_custom_mask": packed_custom_mask, "pos_encoding_mode": pos_encoding_mode,
+    _check({"scale_q": scale_q, "scale_k": scale_k, "scale_v": scale_v, "packed_custom_mask": packed_custom_mask,
+            "pos_encoding_mode": pos_encoding_mode,
             "o_dtype": None if o_dtype == q.dtype else o_dtype})
     k, v = (_rows_first(tensor, kv_layout)[None] for tensor in (k, v))
+    if custom_mask is not None:
+        return _masked(q, k, v, custom_mask, sm_scale, window_left, logits_soft_cap, return_lse)
     out, lse = attention.flash_attn_func(q[None], k, v, return_lse=True,
                                          **_attention_options(causal, sm_scale, window_left, logits_soft_cap))
     return _results((out[0], lse[0]), return_lse)
+
+
+def _masked(q, k, v, custom_mask, sm_scale, window_left, logits_soft_cap, return_lse):
+    """One sequence with a mask [rows, keys] of what is seen, which, as in FlashInfer, stands in for `causal`."""
+    if window_left >= 0 or logits_soft_cap:
+        raise Unsupported("argument 'custom_mask' is given with window_left or logits_soft_cap; make the window part of the mask, or use "
+                          "hocket.flex_attention")
+    out, lse = attention.scaled_dot_product_attention(q[None].transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), custom_mask.bool(),
+                                                      scale=sm_scale, enable_gqa=True, return_lse=True)
+    return _results((out[0].transpose(0, 1), lse[0]), return_lse)
 
 
 def single_decode_with_kv_cache(q, k, v, kv_layout="NHD", pos_encoding_mode="NONE", use_tensor_cores=False, q_scale=None, k_scale=None,
@@ -86,6 +103,10 @@ class _Wrapper:
     def reset_workspace_buffer(self, *_):
         """There is none."""
 
+    def run_return_lse(self, *arguments, **options):
+        """O and LSE."""
+        return self.run(*arguments, return_lse=True, **options)
+
     def _keep(self, rest, causal, sm_scale, window_left, logits_soft_cap):
         self._o_type = rest.pop("o_data_type", None)
         _check(rest)
@@ -107,7 +128,7 @@ class _Wrapper:
         begins, counts = indptr[:-1].cpu().long(), indptr.cpu().long().diff()
         if bool((counts < 0).any()) or int(indptr[-1]) > indices.shape[0]:
             raise InvalidInput(f"argument 'paged_kv_indptr' is not ascending, or ends behind the {indices.shape[0]} indices")
-        entries = torch.arange(max(int(counts.max()), 1))
+        entries = torch.arange(_most(counts))
         places = (begins[:, None] + entries).clamp(max=max(indices.shape[0] - 1, 0))
         table = torch.where(entries < counts[:, None], indices.cpu().int()[places], torch.zeros((), dtype=torch.int32))
         lengths = torch.where(counts > 0, (counts - 1) * page_size + last_page_len.cpu().long(), counts)
@@ -150,7 +171,7 @@ class BatchDecodeWithPagedKVCacheWrapper(_Wrapper):
 class _Prefill(_Wrapper):
     def _keep_queries(self, qo_indptr):
         counts = qo_indptr.cpu().diff()
-        self._starts, self._most = qo_indptr.int(), max(int(counts.max()), 1)
+        self._starts, self._most = qo_indptr.int(), _most(counts)
 
 
 class BatchPrefillWithPagedKVCacheWrapper(_Prefill):
@@ -184,7 +205,7 @@ class BatchPrefillWithRaggedKVCacheWrapper(_Prefill):
         self._keep({"custom_mask": custom_mask, "packed_custom_mask": packed_custom_mask, "pos_encoding_mode": pos_encoding_mode, **rest},
                    causal, sm_scale, window_left, logits_soft_cap)
         self._keep_queries(qo_indptr)
-        self._key_starts, self._most_keys = kv_indptr.int(), max(int(kv_indptr.cpu().diff().max()), 1)
+        self._key_starts, self._most_keys = kv_indptr.int(), _most(kv_indptr.cpu().diff())
 
     def run(self, q, k, v, *, out=None, lse=None, return_lse=False, **rest):
         _check(rest)

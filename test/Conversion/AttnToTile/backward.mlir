@@ -13,6 +13,18 @@ attn.backward @rows part(delta) element_type(bf16) head_dim(64)
 
 // -----
 
+// The gradient of LSE is subtracted from delta.
+// CHECK-LABEL: tile.kernel @with_dlse
+// CHECK: %[[DELTA:.*]] = tile.reduce sum
+// CHECK: %[[GIVEN:.*]] = tile.load %dlse[%batch, %head, %wave_row]
+// CHECK: %[[LESS:.*]] = tile.map(%{{.*}} = %[[DELTA]] : {{.*}}, %{{.*}} = %[[GIVEN]]
+// CHECK-NEXT: arith.subf
+// CHECK: tile.map(%{{.*}} = %[[LESS]]
+// CHECK-NEXT: arith.negf
+attn.backward @with_dlse part(delta) element_type(bf16) head_dim(64) lse_gradient
+
+// -----
+
 // Keys are held, queries pass, for each head of the group: its gradients are summed before they are rounded. The tiles
 // begin with that of the first query that sees a key of the workgroup.
 // CHECK-LABEL: tile.kernel @keys

@@ -321,3 +321,8 @@ attn.forward @rows element_type(q = f8E4M3FN, k = f8E4M3FN, v = f8E4M3FN, o = bf
 
 // expected-error @below {{has mx, of keys that follow one another, and pages; leave one of them out}}
 attn.forward @pages element_type(q = f8E4M3FN, k = f8E4M3FN, v = f8E4M3FN, o = bf16) head_dim(128) mx key_lengths pages(16)
+
+// -----
+
+// expected-error@+1 {{has lse_gradient, which part(delta) reads, and is part(dq); leave it out}}
+attn.backward @queries part(dq) element_type(bf16) head_dim(64) lse_gradient
