@@ -4,12 +4,15 @@
 // (docs/CodeGeneration.md): maxima as one linear chain of maxnum with nnan (v_max3), row sums as
 // dot products of packed pairs (v_dot2), exp2 as the intrinsic. No fast-math flag that would
 // reassociate: all schedules of an algorithm give the same bits.
+#include "MatrixInstructions.h"
 #include "SmallFloats.h"
 
 #include "Conversion/ClusterMarks.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace hocket;
@@ -112,6 +115,10 @@ struct RowSumPattern : TilePattern<tile::RowSumOp> {
     Type element = op.getSource().getType().getElementType();
     bool hasDot = state.of(op).arch->features.bf16Dot || !element.isBF16();
     ValueRange source = adaptor.getSource();
+    if (op.getScales()) {
+      rewriter.replaceOp(op, sumScaled(emit, state.of(op), source, adaptor.getScales(), init));
+      return success();
+    }
     if (isSmallFloat(element) && state.of(op).arch->features.scaledFloats && source.size() % 2 == 0) {
       rewriter.replaceOp(op, sumOnMatrixUnit(emit, state.of(op), source, element, init));
       return success();
@@ -269,6 +276,66 @@ struct ExponentsPattern : TilePattern<tile::ExponentsOp> {
   }
 };
 
+/// As `tile.block_exponents` has them.
+struct BlockExponentsPattern : TilePattern<tile::BlockExponentsOp> {
+  using TilePattern::TilePattern;
+
+  /// What a power of two of 2^x, a line between such, has as the integer of the upper half of its f32, as a share of 65535;
+  /// x is moved so that the middles of two numbers of fp4 are nearly where 2^x has them.
+  static constexpr float kUnit = 128.0f / 65535.0f, kOrigin = 127.0f - 0.065f;
+  static constexpr float kLeastPower = -127.0f, kMostPower = 127.0f;
+  static constexpr int64_t kByteBits = 8;
+
+  LogicalResult matchAndRewrite(tile::BlockExponentsOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    const KernelValues &kernel = state.of(op);
+    auto pair = VectorType::get({2}, emit.getF32Type());
+    Value reference = adaptor.getReference().front(), scale = adaptor.getScale().front(), word;
+    Value factor = op.getLine() ? arith::MulFOp::create(emit, scale, emit.f32(kUnit)).getResult() : scale;
+    Value factors = emit.splat(factor, pair);
+    Value largest = emit.f32(std::log2(op.getLargest().convertToFloat()));
+    SmallVector<Value> results;
+    for (auto [number, block] : llvm::enumerate(adaptor.getScores())) {
+      Value power = powerOf(emit, kernel, block, scale, arith::AddFOp::create(emit, reference, largest));
+      Value byte = arith::FPToUIOp::create(emit, emit.getI32Type(), arith::AddFOp::create(emit, power, emit.f32(kMostPower)));
+      Value inPlace = number == 0 ? byte : arith::ShLIOp::create(emit, byte, emit.i32(kByteBits * static_cast<int64_t>(number))).getResult();
+      word = word ? arith::OrIOp::create(emit, word, inPlace).getResult() : inPlace;
+      Value minus = arith::NegFOp::create(emit, arith::AddFOp::create(emit, reference, power));
+      if (op.getLine())
+        minus = LLVM::FMAOp::create(emit, minus, emit.f32(kUnit), emit.f32(kOrigin * kUnit));
+      results.push_back(exponents(emit, block, factors, emit.splat(minus, pair)));
+    }
+    rewriter.replaceOpWithMultiple(op, {ValueRange(results), ValueRange(word)});
+    return success();
+  }
+
+  /// The power of the weights of a block of 32 keys, of both halves of the wave.
+  static Value powerOf(Emitter &emit, const KernelValues &kernel, Value block, Value scale, Value origin) {
+    SmallVector<Value> scores = elements(emit, block);
+    Value own = scores.front();
+    for (Value score : llvm::drop_begin(scores))
+      own = maximum(emit, own, score);
+    auto [low, high] = emit.bothHalves(kernel, own);
+    Value beyond = LLVM::FMAOp::create(emit, maximum(emit, low, high), scale, arith::NegFOp::create(emit, origin));
+    Value power = LLVM::FCeilOp::create(emit, beyond);
+    Value limited = arith::MaxNumFOp::create(emit, power, emit.f32(kLeastPower));
+    return arith::MinNumFOp::create(emit, limited, emit.f32(kMostPower));
+  }
+
+  static Value exponents(Emitter &emit, Value block, Value factors, Value minus) {
+    auto type = cast<VectorType>(block.getType());
+    SmallVector<Value> values;
+    for (int64_t i = 0; i != type.getNumElements(); i += 2) {
+      Value two = vector::ExtractStridedSliceOp::create(emit, block, i, 2, 1);
+      Value both = LLVM::FMAOp::create(emit, two, factors, minus);
+      both.getDefiningOp()->setDiscardableAttr(kCompleteMark, emit.getUnitAttr());
+      values.append({emit.element(both, 0), emit.element(both, 1)});
+    }
+    return vector::FromElementsOp::create(emit, type, values);
+  }
+};
+
 struct Exp2Pattern : TilePattern<tile::Exp2Op> {
   using TilePattern::TilePattern;
 
@@ -381,6 +448,6 @@ struct LogSumPattern : TilePattern<tile::LogSumOp> {
 void hocket::lowering::populateSoftmaxPatterns(const TypeConverter &converter,
                                                RewritePatternSet &patterns, LoweringState &state) {
   patterns.add<RowMaxPattern, RowSumPattern, SettlePattern, RescalePattern,
-               ExponentsPattern, Exp2Pattern, UnifyPattern, NormalizePattern,
+               ExponentsPattern, BlockExponentsPattern, Exp2Pattern, UnifyPattern, NormalizePattern,
                LogSumPattern>(converter, patterns.getContext(), state);
 }
