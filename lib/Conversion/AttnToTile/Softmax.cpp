@@ -242,7 +242,7 @@ Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, Va
       const auto largest = static_cast<float>(infoOf(*asElementType(options.weights.getElementType())).largest());
       Type word = tile::RowsType::get(builder.getContext(), kWaveRows, builder.getI32Type(), {FragLayout::Acc});
       auto exponents = tile::BlockExponentsOp::create(builder, scores.getType(), word, scores, scale, settle.getNewReference(),
-                                                      builder.getF32FloatAttr(largest), /*line=*/true);
+                                                      builder.getF32FloatAttr(largest), /*line=*/builder.getUnitAttr());
       llvm::append_range(results, exponents.getResults());
     } else if (exponentsApart()) {
       results.push_back(tile::ExponentsOp::create(builder, scores, scale, settle.getNewReference()));
