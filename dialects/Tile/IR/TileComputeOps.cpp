@@ -250,13 +250,13 @@ LogicalResult ExponentsOp::verify() {
 }
 
 LogicalResult BlockExponentsOp::verify() {
-  constexpr int64_t mostRows = 128, columns = 32;
+  constexpr int64_t mostRows = 128, rowsOfPair = 64, columns = 32;
   FragType scores = getScores().getType();
   if (failed(requireLayout(*this, "scores", scores, FragLayout::Acc)) || failed(requirePlainRows(*this, "scores", scores)))
     return failure();
-  if (scores.getRows() > mostRows || scores.getColumns() != columns)
-    return emitOpError() << "has scores " << scores << ", expected at most " << mostRows << " rows, of which a word has scales, and "
-                         << columns << " columns";
+  if (scores.getRows() > mostRows || scores.getRows() % rowsOfPair != 0 || scores.getColumns() != columns)
+    return emitOpError() << "has scores " << scores << ", expected " << rowsOfPair << " or " << mostRows
+                         << " rows, of which a word has scales, and " << columns << " columns";
   const Type word = RowsType::get(getContext(), columns, IntegerType::get(getContext(), 32), {FragLayout::Acc});
   if (getWord().getType() != word)
     return emitOpError() << "has scales in " << getWord().getType() << ", expected " << word;

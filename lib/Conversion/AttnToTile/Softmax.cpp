@@ -222,11 +222,19 @@ Value Softmax::largestProduct(ExpansionBuilder &builder, Value max, ValueRange f
   });
 }
 
+/// What weights of a block stay below: half a step more than the type's largest number, to which that is rounded as others
+/// are. The more, the fewer small ones are lost.
+static float largestOfBlocks(Type element) {
+  const ElementTypeInfo &type = infoOf(*asElementType(element));
+  const auto largest = static_cast<float>(type.largest());
+  return largest + std::ldexp(1.0f, std::ilogb(largest) - static_cast<int>(type.mantissaBits) - 1);
+}
+
 Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, ValueRange state, const Changes &changes) const {
   const bool apart = sumsWithProduct(changes);
   ValueRange values = builder.step("settle", [&]() -> SmallVector<Value> {
-    // Products that take long end one after the other.
-    Value max = tile::RowMaxOp::create(builder, builder.rows(), scores, /*chained=*/exponentsApart());
+    // Products that take long end one after the other. Blocks that have powers of their own need their maxima, too.
+    Value max = tile::RowMaxOp::create(builder, builder.rows(), scores, /*chained=*/exponentsApart() && !areOfBlocks());
     max = largestProduct(builder, max, changes.factors);
     auto settle = tile::SettleOp::create(builder, max, state[0], state[1], scale,
                                          builder.getF32FloatAttr(threshold()), builder.getF32FloatAttr(raised()));
@@ -239,7 +247,7 @@ Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, Va
       llvm::append_range(results, rescaled.getResults());
     }
     if (areOfBlocks()) {
-      const auto largest = static_cast<float>(infoOf(*asElementType(options.weights.getElementType())).largest());
+      const float largest = largestOfBlocks(options.weights.getElementType());
       Type word = tile::RowsType::get(builder.getContext(), kWaveRows, builder.getI32Type(), {FragLayout::Acc});
       auto exponents = tile::BlockExponentsOp::create(builder, scores.getType(), word, scores, scale, settle.getNewReference(),
                                                       builder.getF32FloatAttr(largest), /*line=*/builder.getUnitAttr());

@@ -67,7 +67,7 @@ bool hocket::scheduling::isMfma(Operation *op) {
 }
 
 static bool isLdsRead(Operation *op) {
-  if (isa<ROCDL::ds_read_tr16_b64, ROCDL::ds_read_tr8_b64>(op))
+  if (isa<ROCDL::ds_read_tr16_b64, ROCDL::ds_read_tr8_b64, ROCDL::ds_read_tr4_b64>(op))
     return true;
   auto load = dyn_cast<LLVM::LoadOp>(op);
   auto pointer = load ? dyn_cast<LLVM::LLVMPointerType>(load.getAddr().getType()) : nullptr;

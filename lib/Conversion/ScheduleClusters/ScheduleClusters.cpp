@@ -295,6 +295,24 @@ static void keepReadsForBranches(const Cluster &cluster, Operation *end) {
   }
 }
 
+/// Keeps products of operands of 4 bits, and what they read from LDS right in front of them, in their cluster. It reads so
+/// little that no fetch follows, and LLVM would take both to a later block, across the barrier.
+static void keepReadsOfProducts(const Cluster &cluster, Operation *end) {
+  llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end()), ofReads;
+  SmallVector<Value> leaving;
+  for (Operation *op : cluster.ops) {
+    const IssueKind kind = issueKind(op);
+    bool follows = (kind == IssueKind::Free || kind == IssueKind::Mfma) && usesOneOf(op, ofReads);
+    if (!follows && !isa<ROCDL::ds_read_tr4_b64>(op))
+      continue;
+    ofReads.insert(op);
+    if (kind == IssueKind::Mfma && llvm::any_of(op->getUses(), [&](OpOperand &use) { return leaves(inside, use); }))
+      leaving.push_back(op->getResult(0));
+  }
+  for (Value result : leaving)
+    pin(result, "=v,0", end, [&](OpOperand &use) { return leaves(inside, use); });
+}
+
 /// Where the cluster's code ends: in front of the fence that precedes its barrier, or of whatever
 /// ends the block.
 static Operation *endOf(const Cluster &cluster) {
@@ -325,6 +343,7 @@ static void scheduleCluster(Cluster cluster) {
     keepEven(cluster.mark->getNextNode(), end);
   awaitScalarLoads(cluster, end);
   keepReadsForBranches(cluster, end);
+  keepReadsOfProducts(cluster, end);
 }
 
 namespace {

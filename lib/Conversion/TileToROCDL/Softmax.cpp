@@ -283,44 +283,57 @@ struct BlockExponentsPattern : TilePattern<tile::BlockExponentsOp> {
   /// What a power of two of 2^x, a line between such, has as the integer of the upper half of its f32, as a share of 65535;
   /// x is moved so that the middles of two numbers of fp4 are nearly where 2^x has them.
   static constexpr float kUnit = 128.0f / 65535.0f, kOrigin = 127.0f - 0.065f;
-  static constexpr float kLeastPower = -127.0f, kMostPower = 127.0f;
-  static constexpr int64_t kByteBits = 8;
+  static constexpr float kBias = 127.0f, kMostBiased = 254.0f;
 
   LogicalResult matchAndRewrite(tile::BlockExponentsOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     const KernelValues &kernel = state.of(op);
     auto pair = VectorType::get({2}, emit.getF32Type());
-    Value reference = adaptor.getReference().front(), scale = adaptor.getScale().front(), word;
-    Value factor = op.getLine() ? arith::MulFOp::create(emit, scale, emit.f32(kUnit)).getResult() : scale;
-    Value factors = emit.splat(factor, pair);
-    Value largest = emit.f32(std::log2(op.getLargest().convertToFloat()));
+    const float unit = op.getLine() ? kUnit : 1.0f, origin = op.getLine() ? kOrigin : 0.0f;
+    Value reference = adaptor.getReference().front(), scale = adaptor.getScale().front();
+    Value factors = emit.splat(arith::MulFOp::create(emit, scale, emit.f32(unit)), pair);
+    Value ofPowers = arith::SubFOp::create(emit, emit.f32(kBias - std::log2(op.getLargest().convertToFloat())), reference);
+    Value ofExponents = LLVM::FMAOp::create(emit, reference, emit.f32(-unit), emit.f32((origin + kBias) * unit));
+    Value word = emit.i32(0);
     SmallVector<Value> results;
-    for (auto [number, block] : llvm::enumerate(adaptor.getScores())) {
-      Value power = powerOf(emit, kernel, block, scale, arith::AddFOp::create(emit, reference, largest));
-      Value byte = arith::FPToUIOp::create(emit, emit.getI32Type(), arith::AddFOp::create(emit, power, emit.f32(kMostPower)));
-      Value inPlace = number == 0 ? byte : arith::ShLIOp::create(emit, byte, emit.i32(kByteBits * static_cast<int64_t>(number))).getResult();
-      word = word ? arith::OrIOp::create(emit, word, inPlace).getResult() : inPlace;
-      Value minus = arith::NegFOp::create(emit, arith::AddFOp::create(emit, reference, power));
-      if (op.getLine())
-        minus = LLVM::FMAOp::create(emit, minus, emit.f32(kUnit), emit.f32(kOrigin * kUnit));
-      results.push_back(exponents(emit, block, factors, emit.splat(minus, pair)));
+    ValueRange blocks = adaptor.getScores();
+    for (size_t i = 0; i + 1 < blocks.size(); i += 2) {
+      Value power = powerOf(emit, blocks[i], blocks[i + 1], scale, ofPowers);
+      word = emit.intrinsic("llvm.amdgcn.cvt.pk.u8.f32", emit.getI32Type(), ValueRange{power, emit.i32(static_cast<int64_t>(i) / 2), word});
+      Value minus = LLVM::FMAOp::create(emit, power, emit.f32(-unit), ofExponents);
+      auto [first, second] = emit.bothHalves(kernel, minus);
+      results.push_back(exponents(emit, blocks[i], factors, emit.splat(first, pair)));
+      results.push_back(exponents(emit, blocks[i + 1], factors, emit.splat(second, pair)));
     }
-    rewriter.replaceOpWithMultiple(op, {ValueRange(results), ValueRange(word)});
+    // Both halves' bytes, in the order of their blocks.
+    constexpr int32_t inTurns = 0x05010400;
+    auto [ofLower, ofUpper] = emit.bothHalves(kernel, word);
+    Value all = emit.intrinsic("llvm.amdgcn.perm", emit.getI32Type(), ValueRange{ofUpper, ofLower, emit.i32(inTurns)});
+    rewriter.replaceOpWithMultiple(op, {ValueRange(results), ValueRange(all)});
     return success();
   }
 
-  /// The power of the weights of a block of 32 keys, of both halves of the wave.
-  static Value powerOf(Emitter &emit, const KernelValues &kernel, Value block, Value scale, Value origin) {
+  static Value largestOf(Emitter &emit, Value block) {
     SmallVector<Value> scores = elements(emit, block);
-    Value own = scores.front();
+    Value largest = scores.front();
     for (Value score : llvm::drop_begin(scores))
-      own = maximum(emit, own, score);
-    auto [low, high] = emit.bothHalves(kernel, own);
-    Value beyond = LLVM::FMAOp::create(emit, maximum(emit, low, high), scale, arith::NegFOp::create(emit, origin));
-    Value power = LLVM::FCeilOp::create(emit, beyond);
-    Value limited = arith::MaxNumFOp::create(emit, power, emit.f32(kLeastPower));
-    return arith::MinNumFOp::create(emit, limited, emit.f32(kMostPower));
+      largest = maximum(emit, largest, score);
+    return LLVM::BitcastOp::create(emit, emit.getI32Type(), largest);
+  }
+
+  /// The power of the weights of two blocks of 32 keys, biased: of the first in the lower half of the wave, of the second in
+  /// the upper one.
+  static Value powerOf(Emitter &emit, Value first, Value second, Value scale, Value origin) {
+    Type i32 = emit.getI32Type(), pair = LLVM::LLVMStructType::getLiteral(emit.getContext(), {i32, i32});
+    Value swapped = ROCDL::Permlane32SwapOp::create(emit, pair, largestOf(emit, first), largestOf(emit, second), false, false);
+    auto part = [&](int64_t index) -> Value {
+      Value bits = LLVM::ExtractValueOp::create(emit, swapped, ArrayRef<int64_t>{index});
+      return LLVM::BitcastOp::create(emit, emit.getF32Type(), bits);
+    };
+    Value lower = part(0), largest = maximum(emit, lower, part(1));
+    Value power = LLVM::FCeilOp::create(emit, LLVM::FMAOp::create(emit, largest, scale, origin));
+    return arith::MinNumFOp::create(emit, arith::MaxNumFOp::create(emit, power, emit.f32(0.0f)), emit.f32(kMostBiased));
   }
 
   static Value exponents(Emitter &emit, Value block, Value factors, Value minus) {

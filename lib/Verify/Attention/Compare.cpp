@@ -25,8 +25,9 @@ constexpr double toleranceLse = 1e-4;
 
 /// Weights of a mantissa of 3 bits, which errors of 16 bits are small against.
 constexpr double toleranceF8 = 3.5e-2;
-/// Of a mantissa of 1 bit, whose steps are 4 times as large.
-constexpr double toleranceF4 = 4 * toleranceF8;
+/// Of a mantissa of 1 bit and a power of two for each 32 keys: what rounding to the nearest makes of weights, as a share of
+/// their root mean square, is 0.11 to 0.18 where scores have deviations of 0.5 to 3 (docs/notes/2026-11-28-four-bits.md).
+constexpr double toleranceF4 = 0.2;
 
 /// Of f32: what weights and their products lose. A score is a sum that is rounded for every two of its products, and
 /// what it loses its weight has as a factor.
