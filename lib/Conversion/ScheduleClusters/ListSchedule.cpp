@@ -46,7 +46,9 @@ static bool isVectorIntrinsic(Operation *op) {
   if (!call)
     return false;
   StringRef name = call.getIntrin();
-  bool narrows = name == "llvm.amdgcn.cvt.pk.fp8.f32" || name == "llvm.amdgcn.cvt.pk.bf8.f32";
+  bool narrows = name == "llvm.amdgcn.cvt.pk.fp8.f32" || name == "llvm.amdgcn.cvt.pk.bf8.f32" ||
+                 name == "llvm.amdgcn.cvt.pk.u8.f32" || name == "llvm.amdgcn.cvt.pknorm.u16" ||
+                 name.starts_with("llvm.amdgcn.cvt.scalef32.pk.fp4");
   return narrows || name.starts_with("llvm.amdgcn.fdot2") || name == "llvm.amdgcn.perm" || name == "llvm.amdgcn.bitop3";
 }
 
@@ -91,7 +93,7 @@ static bool isFetch(Operation *op) { return isa<ROCDL::RawPtrBufferLoadLdsOp>(op
 bool hocket::scheduling::isSchedulable(Operation *op, const tile::Interleave &how) {
   if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
     return false;
-  return isMfma(op) || isVectorIntrinsic(op) || isLdsRead(op) || isFetch(op) || isScalarLoad(op) ||
+  return isMfma(op) || isVectorIntrinsic(op) || isa<ROCDL::Permlane32SwapOp>(op) || isLdsRead(op) || isFetch(op) || isScalarLoad(op) ||
          (how.powers && isPowerIntrinsic(op)) || isMemoryEffectFree(op);
 }
 

@@ -76,10 +76,17 @@ static void emitGroups(const Groups &groups, Operation *end) {
   }
 }
 
+/// Whether `op` rounds weights to 4 bits, which stands where exponentials do elsewhere.
+static bool roundsToFourBits(Operation *op) {
+  auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
+  return call && call.getIntrin().starts_with("llvm.amdgcn.cvt.scalef32.pk.fp4");
+}
+
 /// Whether `ops` read LDS or fetch, and compute, and add nothing to memory.
 static bool movesBesideWork(ArrayRef<Operation *> ops) {
   bool reads = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Read; });
-  bool computes = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Trans; });
+  bool computes = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Trans; }) ||
+                  llvm::any_of(ops, roundsToFourBits);
   return reads && computes && llvm::none_of(ops, addsToMemory);
 }
 
