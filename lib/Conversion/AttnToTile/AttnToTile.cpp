@@ -307,7 +307,8 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     Type q = op.getElementType(), k = op.getTensorType("k"), v = op.getTensorType("v");
     HeadWidths head{countInMemory(k, llvm::alignTo(op.getHeadDim(), kHeadBlock)),
                     countInMemory(v, llvm::alignTo(op.getValueHeadDim(), kHeadBlock)), bytesOf(inMemory(k)),
-                    std::max(bytesOf(inMemory(q)), bytesOf(inMemory(v)))};
+                    std::max(bytesOf(inMemory(q)), bytesOf(inMemory(v))),
+                    int64_t(llvm::alignTo(op.getValueHeadDim(), kHeadBlock))};
     TileShape shape = chooseTileShape(arch, head, constraints);
     // An operand of 4 bits is deeper.
     if (!constraints.kvTile && bitsOf(v) < 8)
