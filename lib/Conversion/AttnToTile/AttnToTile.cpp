@@ -85,12 +85,12 @@ static LogicalResult verifyTypes(attn::ForwardOp op, const ArchInfo &arch) {
     return failure();
   if (Type o = op.getTensorType("o"); !isSmall(q) && o != q && !isSmall(o))
     return refuseTypes(op, "q", "o") << ", which no kernel writes; give both one type";
-  if (std::optional<int64_t> keys = op.getKvTile(); keys && *keys < kTinyDepth && bitsOf(op.getTensorType("v")) < 8)
-    return op.emitOpError() << "'" << op.getSymName() << "' has kv_tile(" << *keys << ") and 'v' of " << op.getTensorType("v")
-                            << ", of which a product takes " << kTinyDepth << " keys; use a multiple of that";
   if (isSmall(k) && !arch.hasTransposedRead(bitsOf(op.getTensorType("v"))))
     return op.emitOpError() << "'" << op.getSymName() << "' has keys of 8 bits, whose values are read transposed, which "
                             << arch.name << " cannot; use bf16 or f16";
+  if (std::optional<int64_t> keys = op.getKvTile(); keys && *keys < kTinyDepth && bitsOf(op.getTensorType("v")) < 8)
+    return op.emitOpError() << "'" << op.getSymName() << "' has kv_tile(" << *keys << ") and 'v' of " << op.getTensorType("v")
+                            << ", of which a product takes " << kTinyDepth << " keys; use a multiple of that";
   return success();
 }
 
