@@ -127,12 +127,14 @@ SmallVector<Value> BlockScales::loadValuesStep(function_ref<Value()> firstKey) c
     word.getDefiningOp()->setAttr(tile::kCountedAttr, instructions);
     if (loop.waveKeys() == kWordKeys)
       return {word};
-    // Tiles of fewer keys begin within a word.
-    constexpr int64_t bits = 8;
-    Value before = arith::AndIOp::create(builder, key, builder.constant(kWordKeys - kScaledElements));
-    Value shift = arith::ShRUIOp::create(builder, before, builder.constant(int64_t(llvm::Log2_64(kScaledElements / bits))));
-    Value inputs[] = {word, shift};
-    return {builder.map(type, inputs, [&](ValueRange e) -> Value { return arith::ShRUIOp::create(builder, e[0], e[1]); })};
+    // Tiles of half as many keys begin with either half of a word.
+    constexpr int64_t halfBits = 16;
+    Value inputs[] = {word, arith::AndIOp::create(builder, key, builder.constant(kWordKeys / 2))};
+    return {builder.map(type, inputs, [&](ValueRange e) -> Value {
+      Value isUpper = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, e[1], builder.constant(int64_t(0)));
+      Value upper = arith::ShRUIOp::create(builder, e[0], builder.constant(halfBits));
+      return arith::SelectOp::create(builder, isUpper, upper, e[0]);
+    })};
   });
   return llvm::to_vector(words);
 }
