@@ -89,9 +89,9 @@ Value hocket::lowering::sumScaled(Emitter &emit, const KernelValues &kernel, Val
   Value isOwn = compare(emit, arith::CmpIPredicate::eq, row, emit.mul(part, emit.i32(words)));
   Value word = arith::SelectOp::create(emit, isOwn, emit.i32(ones), emit.i32(0));
   Value left = emit.splat(word, VectorType::get({words}, emit.getI32Type()));
-  // Of the other rows, which nobody reads, sums begin with whatever is there.
-  Value any = LLVM::PoisonOp::create(emit, emit.getF32Type());
-  Value sums = vector::FromElementsOp::create(emit, VectorType::get({words}, emit.getF32Type()), ValueRange{init, any, any, any});
+  // Nobody reads the other rows.
+  Value none = emit.f32(0.0f);
+  Value sums = vector::FromElementsOp::create(emit, VectorType::get({words}, emit.getF32Type()), ValueRange{init, none, none, none});
   for (auto [operand, scale] : llvm::zip_equal(operands, scalesInWords(emit, scales)))
     sums = instruction.emit(emit, left, operand, sums, BlockScales{{emit.i32(scalesOfOne)}, scale});
   return emit.element(sums, 0);
