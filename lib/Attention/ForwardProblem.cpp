@@ -199,10 +199,39 @@ static void addBlockScales(const ForwardProblem &problem, std::vector<TensorSpec
   const SequenceLists &lists = problem.lists;
   add("q_scale", problem.heads, lists.packedQ, lists.packedQ ? problem.totalQ : problem.seqQ);
   add("k_scale", problem.kvHeads, lists.packedKv, lists.packedKv ? problem.totalKv : problem.seqKv);
+  if (!problem.hasValueScales())
+    return;
+  const int64_t dim = problem.valueHeadDim(), tiles = (problem.seqKv + perWord - 1) / perWord, ofHead = saturatingMultiply(tiles, dim);
+  list.push_back({"v_scale", TensorRole::Input, ElementType::I32, dim,
+                  {{"batch", "v_scale_stride_b", problem.batch, saturatingMultiply(problem.kvHeads, ofHead)},
+                   {"head", "v_scale_stride_h", problem.kvHeads, ofHead},
+                   {"block", "v_scale_stride_s", tiles, dim}}, true, /*strided=*/false});
+}
+
+/// V of 4 bits has scales of 32 keys of a sequence.
+static Status checkValueScales(const ForwardProblem &problem) {
+  constexpr int64_t unit = 64;
+  if (!problem.hasValueScales())
+    return Status::success();
+  if (problem.valueHeadDim() % unit != 0)
+    return unsupported("head-dim-v is " + std::to_string(problem.valueHeadDim()) + " with V of f4e2m1, which has multiples of " +
+                       std::to_string(unit) + "; pad heads of V with zeros");
+  if (problem.lists.packedKv)
+    return unsupported("scales of V of f4e2m1 are of 32 keys of a sequence, and keys are packed; give V f8e4m3, or keys a batch");
+  if (problem.descaleBlocks.values != 0)
+    return unsupported("scales of V of f4e2m1 are of 32 keys, and each value has a number (descale-values); leave one of them out");
+  if (problem.dropout)
+    return unsupported("weights are dropped, and those beside V of f4e2m1 are rounded to 4 bits at once; give V f8e4m3, or leave "
+                       "dropout out");
+  return Status::success();
 }
 
 static Status checkBlockScales(const ForwardProblem &problem) {
   constexpr int64_t unit = 64;
+  if (problem.hasValueScales() && !problem.mxScales)
+    return unsupported("dtype of v is f4e2m1, whose numbers have scales of blocks; give these, too (mx)");
+  if (Status status = checkValueScales(problem); !status)
+    return status;
   const auto tensors = {std::pair("q", problem.dtype.q), {"k", problem.dtype.k}};
   for (auto [tensor, type] : tensors)
     if (type == ElementType::F4E2M1 && !problem.mxScales)

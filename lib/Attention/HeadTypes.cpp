@@ -7,7 +7,7 @@ using namespace hocket;
 using namespace hocket::attention;
 
 static bool isSmall(ElementType type) { return infoOf(type).isFloat() && infoOf(type).bits == 8; }
-/// Floats of 4 bits, which are Q or K beside what has 8.
+/// Floats of 4 bits, which are beside what has 8 or 4.
 static bool isTiny(ElementType type) { return type == ElementType::F4E2M1; }
 
 ElementType HeadTypes::usualOutput() const {
@@ -120,14 +120,14 @@ static Status validateIntegers(const HeadTypes &types) {
   return mayWrite ? Status::success() : refuse("o", types.o, nearest);
 }
 
-/// Q or K have 4 bits.
+/// Q, K or V have 4 bits.
 static Status validateTiny(const HeadTypes &types) {
   constexpr ElementType usual = ElementType::F8E4M3;
-  const HeadTypes nearest(ElementType::F4E2M1, ElementType::F4E2M1, isSmall(types.v) ? types.v : usual);
+  const HeadTypes nearest(ElementType::F4E2M1, ElementType::F4E2M1, isSmall(types.v) || isTiny(types.v) ? types.v : usual);
   for (auto [tensor, type] : {std::pair("q", types.q), {"k", types.k}})
     if (!isSmall(type) && !isTiny(type))
       return refuse(tensor, type, nearest);
-  if (!isSmall(types.v))
+  if (!isSmall(types.v) && !isTiny(types.v))
     return refuse("v", types.v, nearest);
   return isOperandType(types.o) || types.hasNarrowOutput() ? Status::success() : refuse("o", types.o, nearest);
 }
@@ -137,7 +137,7 @@ Status attention::validate(const HeadTypes &types) {
     return validateIntegers(types);
   const ElementType q = types.q;
   const bool isWide = q == ElementType::F32;
-  if (isTiny(q) || isTiny(types.k))
+  if (isTiny(q) || isTiny(types.k) || isTiny(types.v))
     return validateTiny(types);
   if (!isOperandType(q) && !isSmall(q) && !isWide)
     return noKernelTakes("dtype", q);

@@ -51,6 +51,7 @@ bool holdsBothOperands(tile::ForTilesOp loop, tile::ScheduleOp schedule);
 /// Heads of Q and K, and of V, in elements: multiples of 32; what an element takes in LDS, and as an operand in registers.
 struct HeadWidths {
   int64_t depth = 0, depthV = 0, elementBytes = 0, operandBytes = elementBytes;
+  int64_t columns = 0; ///< of O, where those of V share bytes
 };
 
 /// Waves that have something to write with each LDS DMA instruction of a panel of a tile of `rows` rows of heads.

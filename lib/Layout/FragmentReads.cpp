@@ -23,13 +23,25 @@ Result<LinearLayout> hocket::transposedReadMap(unsigned elementBits) {
          bits(dims::Register, dims::Lane, elementsLog) * bits(dims::Lane, dims::Lane, 2);
 }
 
+/// What columns are counted in until a read's are known to be whole bytes: bytes, or elements of which a byte has several.
+static unsigned unitBits(unsigned elementBits) { return elementBits < 8 ? elementBits : 8; }
+
+/// `layout`, whose bytes were counted in elements of `elementBits` bits, in bytes.
+static LinearLayout inBytes(const LinearLayout &layout, unsigned elementBits) {
+  const unsigned shift = log2(8 / unitBits(elementBits));
+  if (shift == 0)
+    return layout;
+  return layout.renameOutput(dims::Byte, "unit").splitOutput("unit", "within", shift, dims::Byte)
+      .sublayout({dims::Register, dims::Lane, dims::Wave}, {dims::Row, dims::Byte});
+}
+
 /// (element, register, lane, ...) -> (row, byte) from a fragment in which `elements` consecutive
 /// registers belong to one instruction.
 static Result<LinearLayout> byInstruction(const LinearLayout &fragment, const FragmentDims &names,
                                           unsigned elementBits, unsigned elements) {
-  if (elementBits != 8 && elementBits != 16 && elementBits != 32)
+  if (elementBits != 4 && elementBits != 8 && elementBits != 16 && elementBits != 32)
     return unsupported("no read addresses for elements of " + std::to_string(elementBits) +
-                       " bits; known are 8, 16 and 32");
+                       " bits; known are 4, 8, 16 and 32");
   if (!fragment.hasOutput(names.row) || !fragment.hasOutput(names.col))
     return invalidInput("fragment has no dimensions '" + std::string(names.row) + "' and '" +
                         std::string(names.col) + "'");
@@ -42,15 +54,15 @@ static Result<LinearLayout> byInstruction(const LinearLayout &fragment, const Fr
       .sublayout({Element, dims::Register, dims::Lane, dims::Wave}, {names.row, names.col})
       .renameOutput(names.col, dims::Byte) // first: the column may be called "row"
       .renameOutput(names.row, dims::Row)
-      .scaleOutput(dims::Byte, log2(elementBits / 8));
+      .scaleOutput(dims::Byte, log2(elementBits / unitBits(elementBits)));
 }
 
 /// Drops `element` after checking that it counts consecutive columns and touches nothing else.
 static Result<LinearLayout> withoutElement(const LinearLayout &layout, unsigned elementBits) {
   unsigned elementsLog = layout.inputBits(Element);
-  uint64_t within = (uint64_t(elementBits / 8) << elementsLog) - 1;
+  const uint64_t units = elementBits / unitBits(elementBits), within = (units << elementsLog) - 1;
   for (unsigned i = 0; i < elementsLog; ++i)
-    if (layout.basis(Element, i, dims::Byte) != uint64_t(elementBits / 8) << i ||
+    if (layout.basis(Element, i, dims::Byte) != units << i ||
         layout.basis(Element, i, dims::Row) != 0)
       return unsupported("the elements that one LDS read gives a lane are not contiguous in this "
                          "fragment; use a narrower read or another fragment layout");
@@ -60,7 +72,7 @@ static Result<LinearLayout> withoutElement(const LinearLayout &layout, unsigned 
     if (result.reach(in, dims::Byte) & within)
       return unsupported("an LDS read of this fragment would not be aligned to its width; use a "
                          "narrower read or another fragment layout");
-  return result;
+  return inBytes(result, elementBits);
 }
 
 Result<LinearLayout> hocket::directReads(const LinearLayout &fragment, const FragmentDims &names,

@@ -199,6 +199,8 @@ public:
   /// Input (output) `name` split in two: the `lowBits` lowest bits as `low`, the others as `high`.
   LinearLayout splitInput(std::string_view name, std::string_view low, unsigned lowBits,
                           std::string_view high) const;
+  LinearLayout splitOutput(std::string_view name, std::string_view low, unsigned lowBits,
+                           std::string_view high) const;
   /// `out` with `bits` more low bits that are 0: elements to bytes is a scaling by the element
   /// size.
   LinearLayout scaleOutput(std::string_view out, unsigned bits) const;

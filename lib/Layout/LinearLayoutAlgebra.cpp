@@ -254,19 +254,30 @@ LinearLayout LinearLayout::flattenOutputs(std::string_view name) const {
   return LinearLayout(ins, {{std::string(name), bits.rows()}}, bits);
 }
 
-LinearLayout LinearLayout::splitInput(std::string_view name, std::string_view low, unsigned lowBits,
-                                      std::string_view high) const {
-  std::vector<LayoutDim> newIns;
-  for (const LayoutDim &dim : ins) {
+/// `dims`, of which `name` is two.
+static std::vector<LayoutDim> split(const std::vector<LayoutDim> &dims, std::string_view name, std::string_view low,
+                                    unsigned lowBits, std::string_view high) {
+  std::vector<LayoutDim> result;
+  for (const LayoutDim &dim : dims) {
     if (dim.name != name) {
-      newIns.push_back(dim);
+      result.push_back(dim);
       continue;
     }
     unsigned taken = std::min(lowBits, dim.bits);
-    newIns.push_back({std::string(low), taken});
-    newIns.push_back({std::string(high), dim.bits - taken});
+    result.push_back({std::string(low), taken});
+    result.push_back({std::string(high), dim.bits - taken});
   }
-  return LinearLayout(std::move(newIns), outs, bits);
+  return result;
+}
+
+LinearLayout LinearLayout::splitInput(std::string_view name, std::string_view low, unsigned lowBits,
+                                      std::string_view high) const {
+  return LinearLayout(split(ins, name, low, lowBits, high), outs, bits);
+}
+
+LinearLayout LinearLayout::splitOutput(std::string_view name, std::string_view low, unsigned lowBits,
+                                       std::string_view high) const {
+  return LinearLayout(ins, split(outs, name, low, lowBits, high), bits);
 }
 
 LinearLayout LinearLayout::scaleOutput(std::string_view out, unsigned extraBits) const {

@@ -131,9 +131,9 @@ def check_types(q, k, v):
 
 
 def check_packed(views, types):
-    """Refuses what does not go with queries or keys of 4 bits: the other of more than 8, and values of other than 8."""
-    for key, allowed in (("q", (_tensors.PACKED, *_tensors.SMALL_FLOATS)), ("k", (_tensors.PACKED, *_tensors.SMALL_FLOATS)),
-                         ("v", _tensors.SMALL_FLOATS)):
+    """Refuses what does not go with operands of 4 bits: others of more than 8."""
+    allowed = _tensors.PACKED, *_tensors.SMALL_FLOATS
+    for key in "qkv":
         if types[key] not in allowed:
             raise InvalidInput(f"argument '{views[key].argument}' has elements of {types[key]} beside f4e2m1, wanted one of "
                                f"{', '.join(allowed)}; for the bits of such say dtype='f4e2m1_v_f8e4m3'")
@@ -206,7 +206,7 @@ def _check_apart(views, written, in_place=()):
 
 def _problem(q, k, v, types, layout, of_keys, mask, scale, num_splits, sequences):
     """The shapes as a problem, after checking that they fit. `types` are those of q, k and v, `of_keys` the layout of k and v."""
-    dim_q, dim_k = (tensor.shape[-1] * (2 if types[key] == _tensors.PACKED else 1) for key, tensor in (("q", q), ("k", k)))
+    dim_q, dim_k, dim_v = (tensor.shape[-1] * (2 if types[key] == _tensors.PACKED else 1) for key, tensor in zip("qkv", (q, k, v)))
     paged = of_keys == "pages"
     places = {"packed": (0, 1), "bshd": (1, 2), "bhsd": (2, 1), "pages": (1, 2)}
     (seq, heads), (keys, kv_heads) = places[layout], places[of_keys]
@@ -243,7 +243,8 @@ def _problem(q, k, v, types, layout, of_keys, mask, scale, num_splits, sequences
         "seq_q": q.shape[seq],
         "seq_kv": k.shape[keys],
         "head_dim": dim_q,
-        "head_dim_v": v.shape[-1],
+        "head_dim_v": dim_v,
+        "scaled_values": types["v"] == _tensors.PACKED,
         "mask": mask,
         "scale": scale,
         "num_splits": integer(num_splits, "num_splits", 0, _hocket.most_splits),
@@ -467,7 +468,7 @@ class Call:
         """Computes into `out` and `lse`, or new tensors. Returns both; the latter is None if nobody wants it."""
         views = self._describe(q, k, v)
         first = views["q"]
-        shape, is_new = (*first.shape[:-1], views["v"].shape[-1]), (out is None, lse is None)
+        shape, is_new = (*first.shape[:-1], self.problem["head_dim_v"]), (out is None, lse is None)
         out, views["o"] = self._output(out, "out", shape, q, first, self._narrow_output(out))
         self.problem["dtype"] = types_of(*self._types.values(), views["o"].dtype)
         self._check_appended(views["o"])

@@ -154,13 +154,21 @@ def _add_output_scale(modifications, scale):
 
 
 def _add_block_scales(modifications, scales, problem):
-    """The powers of two of blocks of q and k, both or neither: E8M0, q's shape with a number for each 32 elements."""
-    given = [scale is not None for scale in scales]
-    if not any(given):
+    """The powers of two of blocks of q and k, both or neither: E8M0, q's shape with a number for each 32 elements. Of v of 4 bits
+    each 32 keys of an element have one: v's shape with a row for each 32 keys."""
+    of_values = problem["scaled_values"]
+    names = [f"{key}_scale" for key in "qkv"]
+    present = [name for name, scale in zip(names, scales) if scale is not None]
+    if not present:
         return
-    if not all(given):
-        present, missing = ("q_scale", "k_scale") if given[0] else ("k_scale", "q_scale")
-        raise InvalidInput(f"argument '{missing}' is missing, which '{present}' goes with")
+    missing = [name for name in names[:3 if of_values else 2] if name not in present]
+    if missing:
+        raise InvalidInput(f"argument '{missing[0]}' is missing, which '{present[0]}' goes with")
+    if not of_values and scales[2] is not None:
+        raise InvalidInput("argument 'v_scale' is given, and 'v' has elements of more than 4 bits, which have no scales of blocks; give "
+                           "'v_descale', or v as f4e2m1")
+    if of_values:
+        _add_value_scales(modifications, scales[2], problem)
     blocks = problem["head_dim"] // _MX_BLOCK
     for key, scale, heads in zip("qk", scales, (problem["heads"], problem["kv_heads"])):
         name, shape = f"{key}_scale", tuple(getattr(scale, "shape", ()))
@@ -170,10 +178,24 @@ def _add_block_scales(modifications, scales, problem):
         if shape != wanted:
             raise InvalidInput(f"argument '{name}' has the shape {shape}, wanted {wanted}: one for each {_MX_BLOCK} elements of "
                                f"'{key}'")
-        if _element_name(scale) not in ("uint8", "float8_e8m0fnu"):
-            raise InvalidInput(f"argument '{name}' has elements of {_element_name(scale)}, wanted bytes of E8M0: uint8 or "
-                               f"float8_e8m0fnu")
+        _refuse_no_scales(scale, name)
         modifications.scales.append((name, _tensors.scale_words(scale)))
+
+
+def _add_value_scales(modifications, scale, problem):
+    shape = tuple(getattr(scale, "shape", ()))
+    wanted = problem["batch"], -(-problem["seq_kv"] // _MX_BLOCK), problem["kv_heads"], problem["head_dim_v"]
+    if shape != wanted:
+        raise InvalidInput(f"argument 'v_scale' has the shape {shape}, wanted {wanted}: one for each {_MX_BLOCK} keys of an element of "
+                           f"'v'")
+    _refuse_no_scales(scale, "v_scale")
+    modifications.scales.append(("v_scale", _tensors.value_scale_words(scale)))
+
+
+def _refuse_no_scales(scale, name):
+    if _element_name(scale) not in ("uint8", "float8_e8m0fnu"):
+        raise InvalidInput(f"argument '{name}' has elements of {_element_name(scale)}, wanted bytes of E8M0: uint8 or "
+                           f"float8_e8m0fnu")
 
 
 def _element_name(tensor):
@@ -223,7 +245,7 @@ def check_gqa(q, k, enable_gqa):
         )
 
 
-def _flash_modifications(window, cap, alibi_slopes, sink=None, descales=(), scales=(None, None), output_scale=None):
+def _flash_modifications(window, cap, alibi_slopes, sink=None, descales=(), scales=(None, None, None), output_scale=None):
     """What flash-attn's arguments ask for, for a problem."""
 
     def modify(problem):
@@ -259,7 +281,7 @@ def _longest_query(cu_seqlens_q, max_seqlen_q):
 
 
 def dense(q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, rng_state, sink, num_splits, arch,
-          dtype=None, stream=None, descales=(), scales=(None, None), output_scale=None):
+          dtype=None, stream=None, descales=(), scales=(None, None, None), output_scale=None):
     """flash_attn_func."""
     call = Call(
         Names("q", "k", "v"), layout="bshd", mask="causal" if causal else "none", scale=_scale(softmax_scale, "softmax_scale"),
@@ -272,7 +294,7 @@ def dense(q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi
 
 def packed(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal, window_size,
            softcap, alibi_slopes, block_table, rng_state, sink, min_seqlen_q, seqused_q, seqused_k, work_list, arch, dtype=None,
-           stream=None, descales=(), scales=(None, None), output_scale=None):
+           stream=None, descales=(), scales=(None, None, None), output_scale=None):
     """flash_attn_varlen_func."""
     check_starts(cu_seqlens_q, cu_seqlens_k, seqused_k, block_table)
     call = Call(

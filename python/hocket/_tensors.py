@@ -200,6 +200,21 @@ def scale_words(scale):
     return numpy.ascontiguousarray(numpy.pad(moved, [(0, 0)] * (moved.ndim - 1) + [(0, missing)])).view("int32")
 
 
+def value_scale_words(scale):
+    """Bytes of E8M0, [batch, blocks of keys, heads, elements], as int32 words of four blocks, [batch, heads, words, elements],
+    contiguous; blocks that are missing count 1."""
+    batch, blocks, heads, elements = scale.shape
+    missing = -blocks % 4
+    shape = batch, (blocks + missing) // 4, 4, heads, elements
+    if is_torch(scale):
+        torch = sys.modules["torch"]
+        padded = torch.nn.functional.pad(scale.view(torch.uint8), (0, 0, 0, 0, 0, missing), value=127)
+        return padded.reshape(shape).permute(0, 3, 1, 4, 2).contiguous().view(torch.int32)[..., 0]
+    numpy = sys.modules["numpy"]
+    padded = numpy.pad(numpy.asarray(scale).view("uint8"), [(0, 0), (0, missing), (0, 0), (0, 0)], constant_values=127)
+    return numpy.ascontiguousarray(padded.reshape(shape).transpose(0, 3, 1, 4, 2)).view("int32")[..., 0]
+
+
 def contiguous_view(tensor):
     """The same for torch's tensors that may require a gradient."""
     return tensor.contiguous() if is_torch(tensor) else contiguous(tensor)

@@ -40,12 +40,13 @@ def flash_attn_func(
     v_descale=None,
     q_scale=None,
     k_scale=None,
+    v_scale=None,
     output_scale=None,
 ):
     """Attention with flash-attn 2's arguments; see the stub or docs/Python.md."""
     _refuse_probabilities(return_attn_probs)
     given = (dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, rng_state, sink, num_splits, arch)
-    descales, scales = (q_descale, k_descale, v_descale), (q_scale, k_scale)
+    descales, scales = (q_descale, k_descale, v_descale), (q_scale, k_scale, v_scale)
     if _tensors.is_traced(q):
         _refuse_traced(deterministic_lengths, descales, scales=scales, output_scale=output_scale)
         return _operators().flash_attn_func(q, k, v, given, out, lse, return_lse)
@@ -148,6 +149,7 @@ def flash_attn_varlen_func(
     v_descale=None,
     q_scale=None,
     k_scale=None,
+    v_scale=None,
     output_scale=None,
 ):
     """Attention of packed sequences with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
@@ -157,7 +159,7 @@ def flash_attn_varlen_func(
         block_table = None
     given = (cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal, window_size, softcap,
              alibi_slopes, block_table, rng_state, sink, min_seqlen_q, seqused_q, seqused_k, work_list, arch)
-    descales, scales = (q_descale, k_descale, v_descale), (q_scale, k_scale)
+    descales, scales = (q_descale, k_descale, v_descale), (q_scale, k_scale, v_scale)
     if _tensors.is_traced(q):
         _refuse_traced(deterministic_lengths, descales, scales=scales, output_scale=output_scale)
         return _operators().flash_attn_varlen_func(q, k, v, given, out, lse, return_lse)
@@ -387,7 +389,7 @@ def _refuse_probabilities(return_attn_probs):
 
 def _refuse_traced(deterministic_lengths, descales=(), kv_cache_dtype=None, scales=(), output_scale=None):
     for name, is_given in (("deterministic_lengths", deterministic_lengths), *zip(("q_descale", "k_descale", "v_descale"), (
-            descale is not None for descale in descales)), *zip(("q_scale", "k_scale"), (scale is not None for scale in scales)),
+            descale is not None for descale in descales)), *zip(("q_scale", "k_scale", "v_scale"), (scale is not None for scale in scales)),
             ("kv_cache_dtype", kv_cache_dtype), ("output_scale", output_scale is not None)):
         if is_given:
             raise Unsupported(f"argument '{name}' is given while torch traces, whose operators do not have it; call the function "

@@ -34,6 +34,7 @@ def flash_attn_func(
     v_descale: Any = None,
     q_scale: Any = None,
     k_scale: Any = None,
+    v_scale: Any = None,
     output_scale: Any = None,
 ) -> _Tensor: ...
 @overload
@@ -65,6 +66,7 @@ def flash_attn_func(
     v_descale: Any = None,
     q_scale: Any = None,
     k_scale: Any = None,
+    v_scale: Any = None,
     output_scale: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
 def flash_attn_backward(
@@ -130,6 +132,7 @@ def flash_attn_varlen_func(
     v_descale: Any = None,
     q_scale: Any = None,
     k_scale: Any = None,
+    v_scale: Any = None,
     output_scale: Any = None,
 ) -> _Tensor: ...
 @overload
@@ -169,6 +172,7 @@ def flash_attn_varlen_func(
     v_descale: Any = None,
     q_scale: Any = None,
     k_scale: Any = None,
+    v_scale: Any = None,
     output_scale: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
 def flash_attn_with_kvcache(

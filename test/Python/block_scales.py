@@ -32,10 +32,10 @@ def reference(q, k, v):
     return numpy.einsum("hqk,khd->qhd", weights / weights.sum(-1, keepdims=True), v)
 
 
-def close(out, wanted):
+def close(out, wanted, most=3.5e-2):
     out = (out.astype("uint32") << 16).view("float32").astype(float)
     error = numpy.linalg.norm(out - wanted) / numpy.linalg.norm(wanted)
-    assert error < 3.5e-2, error
+    assert error < most, error
 
 
 def quantised(*shape):
@@ -86,6 +86,16 @@ packed = hocket.flash_attn_varlen_func(*rows[:3], *starts, 40, 70, dtype="f4e2m1
 assert (packed.reshape(out.shape) == out).all()
 
 
+# V of 4 bits: a scale for each 32 keys of an element. Weights are of 4 bits, too.
+codes, v4_scale = random.integers(0, 16, (2, 70, 2, 128)), random.integers(125, 130, (2, 3, 2, 128)).astype("uint8")
+v4 = (codes[..., 0::2] | codes[..., 1::2] << 4).astype("uint8")
+of_v = numpy.where(codes >> 3, -1.0, 1.0) * E2M1[codes & 7] * 2.0 ** (v4_scale.repeat(32, 1)[:, :70].astype(float) - 127)
+out = hocket.flash_attn_func(q4, k4, v4, dtype="f4e2m1", q_scale=q4_scale, k_scale=k4_scale, v_scale=v4_scale)
+assert out.shape == (2, 40, 4, 128)
+for b in range(2):
+    close(out[b], reference(of_fours(q4[b], q4_scale[b]), of_fours(k4[b], k4_scale[b]), of_v[b]), 0.2)
+
+
 def refused(message, q=q, k=k, v=k, dtype="f8e4m3", **scales):
     try:
         hocket.flash_attn_func(q, k, v, dtype=dtype, **scales)
@@ -102,6 +112,10 @@ refused("argument 'q_scale' has the shape (2, 40, 4, 2), wanted (2, 40, 4, 4): o
 refused("argument 'k' has heads of 64 elements, 'q' of 128", **of_four | dict(k=k4[..., :32].copy()))
 
 refused("argument 'k_scale' is missing, which 'q_scale' goes with", q_scale=q_scale)
+refused("argument 'v_scale' is given, and 'v' has elements of more than 4 bits", q_scale=q_scale, k_scale=k_scale, v_scale=v4_scale)
+of_fours_alone = dict(q=q4, k=k4, v=v4, dtype="f4e2m1", q_scale=q4_scale, k_scale=k4_scale)
+refused("argument 'v_scale' is missing, which 'q_scale' goes with", **of_fours_alone)
+refused("argument 'v_scale' has the shape (2, 2, 2, 128), wanted (2, 3, 2, 128): one for each 32 keys", **of_fours_alone, v_scale=v4_scale[:, :2])
 refused("argument 'q_scale' has the shape (1, 40, 1, 1), wanted (1, 40, 1, 2): one for each 32 elements of 'q'",
         q_scale=q_scale[..., :1], k_scale=k_scale)
 refused("argument 'k_scale' has elements of float32, wanted bytes of E8M0: uint8 or float8_e8m0fnu", q_scale=q_scale,

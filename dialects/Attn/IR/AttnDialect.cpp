@@ -185,17 +185,21 @@ void AttnDialect::initialize() {
       >();
 }
 
-/// Beside bf16 and f16, all tensors of the forward may be f32 or floats of 8 bits, and Q and K such integers or fp4.
+/// Beside bf16 and f16, all tensors of the forward may be f32 or floats of 8 bits, and Q and K such integers, and Q, K and V fp4.
 static bool isForwardType(ElementType type, StringRef tensor) {
-  if (type == ElementType::I8 || type == ElementType::F4E2M1)
+  if (type == ElementType::I8)
     return tensor == "q" || tensor == "k";
+  if (type == ElementType::F4E2M1)
+    return tensor != "o";
   return type == ElementType::F32 || (infoOf(type).isFloat() && infoOf(type).bits == 8);
 }
 
 static StringRef typesOfTensor(StringRef tensor) {
   if (tensor.empty())
     return "bf16 or f16";
-  return tensor == "v" || tensor == "o" ? "bf16, f16, f32 or a float of 8 bits" : "bf16, f16, f32, i8, f4E2M1FN or a float of 8 bits";
+  if (tensor == "v")
+    return "bf16, f16, f32, f4E2M1FN or a float of 8 bits";
+  return tensor == "o" ? "bf16, f16, f32 or a float of 8 bits" : "bf16, f16, f32, i8, f4E2M1FN or a float of 8 bits";
 }
 
 /// The element type of all tensors, or of `tensor` of a forward.
@@ -275,10 +279,30 @@ static LogicalResult verifyDescales(ForwardOp op) {
   return success();
 }
 
+/// Verifies clauses beside V of 4 bits, whose scales are of keys of one sequence.
+static LogicalResult verifyScaledValues(ForwardOp op) {
+  constexpr int64_t unit = 64;
+  if (op.getTensorType("v").getIntOrFloatBitWidth() >= 8)
+    return success();
+  if (!op.getMx())
+    return op.emitOpError() << "has 'v' of " << op.getTensorType("v") << " without mx, which its scales belong to; add mx";
+  if (static_cast<int64_t>(op.getValueHeadDim()) % unit != 0)
+    return op.emitOpError() << "has 'v' of " << op.getTensorType("v") << " and head_dim_v(" << static_cast<int64_t>(op.getValueHeadDim())
+                            << "), expected a multiple of " << unit << "; pad heads of V with zeros";
+  for (auto [isThere, name] : {std::pair(op.getPackedKeys(), "packed_keys"), {op.getSplitWaves(), "split_waves"},
+                               {op.getDescaleValues().has_value(), "descale_values"}, {op.getDropout(), "dropout"}})
+    if (isThere)
+      return op.emitOpError() << "has 'v' of " << op.getTensorType("v") << ", with scales of 32 keys of a sequence, and " << name
+                              << "; leave it out, or give 'v' 8 bits";
+  return success();
+}
+
 /// Verifies clauses beside `mx`. The scaled matrix instruction takes whole operands, whose rows are of one head and
 /// follow one another.
 static LogicalResult verifyBlockScales(ForwardOp op) {
   constexpr int64_t unit = 64;
+  if (failed(verifyScaledValues(op)))
+    return failure();
   if (!op.getMx())
     return success();
   for (StringRef tensor : {"q", "k"})

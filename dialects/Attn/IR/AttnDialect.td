@@ -82,6 +82,9 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     With `mx` each 32 elements of a row of Q and K are multiplied by a power of two (E8M0). `q_scale` (i32, (batch, heads,
     seq_q, ceil(head_dim / 128))) and `k_scale` ((batch, kv_heads, seq_kv, ...)) have four of them in a word, the first in the
     lowest byte, and no batch but all rows where rows are packed. Q and K are floats of 8 bits or f4E2M1FN, of which memory has pairs as bytes, the first in the lower half.
+    V is a float of 8 bits without scales, or f4E2M1FN with one for each 32 keys of an element of a head: `v_scale` (i32, (batch,
+    kv_heads, ceil(seq_kv / 128), head_dim_v)) has those of four blocks of keys in a word. Weights are f4E2M1FN beside such a V, with a
+    power of two for each 32 keys of a query. Keys are not packed then.
 
     With `group_rows` the query heads of a KV head share rows: these are the pairs of a query and a head of the group, the
     heads of a query one after the other, 32 for each wave. Keys are fetched once for all pairs of a workgroup and not

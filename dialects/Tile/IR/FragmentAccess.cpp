@@ -24,6 +24,8 @@ MfmaShape hocket::tile::operandShape(const RegisterLayout &layout) {
   return operandShape(layout.operandBits);
 }
 
+bool hocket::tile::exchangesHalves(const MfmaShape &shape) { return shape.operandElements() > shape.accumulatorRegisters(); }
+
 Result<LinearLayout> hocket::tile::rowsInRunsOfEight(unsigned bits) {
   InputBases rows{std::string(dims::K), {}};
   for (unsigned bit = 0; bit != bits; ++bit) {
@@ -35,6 +37,11 @@ Result<LinearLayout> hocket::tile::rowsInRunsOfEight(unsigned bits) {
 
 Result<LinearLayout> hocket::tile::accumulatorOrderedOperand(int64_t rows, int64_t depth, unsigned bits, int64_t run) {
   const MfmaShape shape = operandShape(bits);
+  Result<LinearLayout> lhs = mfmaOperandATile(shape, rows, depth);
+  if (!lhs)
+    return lhs.error();
+  if (exchangesHalves(shape))
+    return permuteOutput(*lhs, dims::K, *rowsInRunsOfEight(lhs->outputBits(dims::K)));
   Result<LinearLayout> accumulator = mfmaAccumulatorTile(shape, depth, shape.n);
   if (!accumulator)
     return accumulator.error();
@@ -44,9 +51,6 @@ Result<LinearLayout> hocket::tile::accumulatorOrderedOperand(int64_t rows, int64
   Result<LinearLayout> order = accumulatorAsOperand(*accumulator, *rhs);
   if (!order)
     return order.error();
-  Result<LinearLayout> lhs = mfmaOperandATile(shape, rows, depth);
-  if (!lhs)
-    return lhs.error();
   Result<LinearLayout> ordered = permuteOutput(*lhs, dims::K, *order);
   if (!ordered || run == 0)
     return ordered;

@@ -19,6 +19,10 @@ MfmaShape operandShape(unsigned bits);
 /// That of the operands in `layout`; of scales, one for each 32 of the depth of a block, two a block.
 MfmaShape operandShape(const RegisterLayout &layout);
 
+/// Whether a lane has more elements of such an operand than of an accumulator: two accumulators are its depth, and halves of
+/// a wave exchange what they hold of them. Each half then has a block of 32, in the order of `rowsInRunsOfEight`.
+bool exchangesHalves(const MfmaShape &shape);
+
 /// Columns of one panel of a tile of `columns` columns of elements of `bits` bits: layouts are linear over bits, so a
 /// tile whose width is no power of two is several panels side by side (lib/Layout/LdsTile.h).
 int64_t panelColumns(int64_t columns, unsigned bits);

@@ -27,6 +27,8 @@ static LinearLayout inMemoryOrder(const LinearLayout &layout, std::string_view r
 /// An operand whose depth runs as a packed accumulator holds it: so many of an accumulator's registers as it has elements
 /// in a lane, half of them of 16 bits.
 static LinearLayout accumulatorPart(const MfmaShape &shape) {
+  if (exchangesHalves(shape))
+    return permuteOutput(*mfmaOperandB(shape), dims::K, *rowsInRunsOfEight(llvm::Log2_32(shape.k)))->renameOutput(dims::K, dims::Row);
   LinearLayout accumulator = *mfmaAccumulator(shape);
   unsigned elements = llvm::Log2_32(shape.operandElements());
   if (elements >= accumulator.inputBits(dims::Register))

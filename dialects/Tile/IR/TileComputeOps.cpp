@@ -186,8 +186,26 @@ LogicalResult RowMaxOp::verify() {
   return requireColumns(*this, getSource().getType(), getResult().getType());
 }
 
+/// Sums of 4 bits are those of scaled blocks, and no others are.
+static LogicalResult verifyScalesOfSum(RowSumOp op, FragType source) {
+  constexpr int64_t scaled = 32;
+  if (isPacked(source.getElementType()) != (op.getScales() != nullptr))
+    return op.emitOpError() << "sums " << source << (op.getScales() ? " with scales, which those of 4 bits have alone"
+                                                                    : " without scales; give one for each 32 rows");
+  if (!op.getScales())
+    return success();
+  auto scales = cast<FragType>(op.getScales().getType());
+  if (scales.getLayout() == FragLayout::RhsScale && scales.getRows() * scaled == source.getRows() &&
+      scales.getColumns() == source.getColumns())
+    return success();
+  return op.emitOpError() << "sums " << source << " with scales " << scales << ", expected " << source.getRows() / scaled << "x"
+                          << source.getColumns() << " in layout rhs_scale";
+}
+
 LogicalResult RowSumOp::verify() {
   FragType source = getSource().getType();
+  if (failed(verifyScalesOfSum(*this, source)))
+    return failure();
   if (source.getLayout() != FragLayout::Acc && source.getLayout() != FragLayout::RhsAcc)
     return emitOpError() << "source has layout " << stringifyFragLayout(source.getLayout())
                          << ", expected acc or rhs_acc";
@@ -231,6 +249,22 @@ LogicalResult ExponentsOp::verify() {
   return requireColumns(*this, getScores().getType(), getReference().getType());
 }
 
+LogicalResult BlockExponentsOp::verify() {
+  constexpr int64_t mostRows = 128, rowsOfPair = 64, columns = 32;
+  FragType scores = getScores().getType();
+  if (failed(requireLayout(*this, "scores", scores, FragLayout::Acc)) || failed(requirePlainRows(*this, "scores", scores)))
+    return failure();
+  if (scores.getRows() > mostRows || scores.getRows() % rowsOfPair != 0 || scores.getColumns() != columns)
+    return emitOpError() << "has scores " << scores << ", expected " << rowsOfPair << " or " << mostRows
+                         << " rows, of which a word has scales, and " << columns << " columns";
+  const Type word = RowsType::get(getContext(), columns, IntegerType::get(getContext(), 32), {FragLayout::Acc});
+  if (getWord().getType() != word)
+    return emitOpError() << "has scales in " << getWord().getType() << ", expected " << word;
+  if (!getLargest().isFinite() || getLargest().isNegative() || getLargest().isZero())
+    return emitOpError() << "largest(" << getLargest().convertToDouble() << "), a finite number above 0 is needed";
+  return requireColumns(*this, scores, getReference().getType());
+}
+
 LogicalResult Exp2Op::verify() {
   FragType scores = getScores().getType();
   if (failed(requireLayout(*this, "scores", scores, FragLayout::Acc)))
@@ -253,5 +287,7 @@ LogicalResult PackOp::verify() {
   if (!isa<FloatType>(result.getElementType()))
     return emitOpError() << "packs " << source << " as " << result
                          << ", expected a float; round to integers in a 'tile.map'";
+  if (getLine() && !isPacked(result.getElementType()))
+    return emitOpError() << "packs " << source << " as " << result << " along a line, expected f4E2M1FN; leave line out";
   return success();
 }

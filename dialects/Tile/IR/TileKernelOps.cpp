@@ -419,15 +419,21 @@ LogicalResult ReadTransposedOp::verify() {
                          << ", expected lhs_acc or rhs_acc";
   if (failed(requireWavePart(*this, getPart())))
     return failure();
-  int64_t parts = wavePartOf(getPart()).count, columns = ring.getShape()[1];
+  // Bytes of the ring hold several packed elements each.
+  const bool ofBytes = isPacked(frag.getElementType());
+  const Type stored = ofBytes ? IntegerType::get(getContext(), 8) : frag.getElementType();
+  const int64_t perElement = bitsOf(stored) / bitsOf(frag.getElementType());
+  int64_t parts = wavePartOf(getPart()).count, columns = ring.getShape()[1] * perElement;
   if (parts > 1 && !llvm::isPowerOf2_64(columns))
     return emitOpError() << "reads one of " << parts << " parts of " << ring
                          << ", expected a power of two of columns; read all of them";
   bool partOfColumns = frag.getWidth() * parts == columns && frag.getDepth() == ring.getShape()[0];
   bool partOfRows = frag.getWidth() == columns && frag.getDepth() * parts == ring.getShape()[0];
-  if ((partOfColumns || partOfRows) && frag.getElementType() == ring.getElementType())
+  if ((partOfColumns || partOfRows) && stored == ring.getElementType())
     return success();
   InFlightDiagnostic diagnostic = emitOpError() << "reads " << frag << " from " << ring;
+  if (ofBytes)
+    return diagnostic << ", expected a ring of i8 of the transposed shape, each of which holds " << perElement << " elements";
   if (parts == 1)
     return diagnostic << ", expected the transposed shape and the same element type";
   return diagnostic << " by " << parts << " waves, expected all rows, " << columns / parts << " of " << columns

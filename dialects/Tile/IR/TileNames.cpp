@@ -140,6 +140,10 @@ void MaskOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(
 void RowMaxOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "max"); }
 void RowSumOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "sum"); }
 void ExponentsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "exponents"); }
+void BlockExponentsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getExponents(), "exponents");
+  setName(getWord(), "word");
+}
 void Exp2Op::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "weights"); }
 void PackOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "packed"); }
 void UnifyOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "total"); }

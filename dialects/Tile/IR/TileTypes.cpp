@@ -206,10 +206,10 @@ bool FragType::isOfMatrixUnit() const {
 
 /// Packed elements and scales have layouts of their own.
 static LogicalResult verifyElementOf(function_ref<InFlightDiagnostic()> emitError, Type element, const RegisterLayout &layout) {
-  bool isOperand = layout.kind == FragLayout::Lhs || layout.kind == FragLayout::Rhs;
+  bool isOperand = layout.kind != FragLayout::Acc && layout.kind != FragLayout::Lines && !isScaleLayout(layout.kind);
   if (isPacked(element) && (!isOperand || layout.operandBits != bitsOf(element)))
     return emitError() << "fragment of " << element << " in layout " << stringifyFragLayout(layout.kind)
-                       << ", expected lhs or rhs without 'bits'";
+                       << ", expected lhs, rhs, lhs_acc or rhs_acc without 'bits'";
   if (isBlockScale(element) != isScaleLayout(layout.kind))
     return emitError() << "fragment of " << element << " in layout " << stringifyFragLayout(layout.kind)
                        << (isBlockScale(element) ? ", expected lhs_scale or rhs_scale" : ", which has scales of blocks, f8E8M0FNU");

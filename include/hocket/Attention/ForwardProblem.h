@@ -121,7 +121,8 @@ struct ForwardSemantics {
   bool outputScale = false;
   /// Each 32 elements of a row of Q and K count a power of two: "q_scale" (i32 [batch, heads, seqQ, ceil(headDim / 128)], words
   /// of four bytes of E8M0, the first the lowest) and "k_scale" [batch, kvHeads, seqKv, ...]; packed [heads, totalQ, ...] and
-  /// [kvHeads, totalKv, ...].
+  /// [kvHeads, totalKv, ...]. Of V of 4 bits each 32 keys of an element of a head do: "v_scale" [batch, kvHeads,
+  /// ceil(seqKv / 128), headDimV], words of four blocks of keys; bytes of blocks beyond the last key must not be NaN (255).
   bool mxScales = false;
   /// A number for each head ("sink", f32 [heads]) is one more score of each of its rows, without a value.
   bool sink = false;
@@ -137,6 +138,8 @@ struct ForwardSemantics {
   CacheUpdate update;
   WorkUse work;
 
+  /// Whether "v_scale" is there: V has elements of 4 bits.
+  bool hasValueScales() const { return dtype.v == ElementType::F4E2M1; }
   int64_t valueHeadDim() const { return headDimV != 0 ? headDimV : headDim; }
   /// Of "q", "k", "v", "o" and what has rows like them.
   ElementType typeOf(std::string_view tensor) const;

@@ -46,6 +46,9 @@ template <typename ProblemOp> static LogicalResult verifyHeads(ProblemOp op) {
   return success();
 }
 
+/// Keys that a product of operands of 4 bits takes at once.
+static constexpr int64_t kTinyDepth = 64;
+
 static InFlightDiagnostic refuseTypes(attn::ForwardOp op, StringRef tensor, StringRef other) {
   return op.emitOpError() << "'" << op.getSymName() << "' has '" << tensor << "' of " << op.getTensorType(tensor) << " and '"
                           << other << "' of " << op.getTensorType(other);
@@ -70,6 +73,8 @@ static LogicalResult verifyFloats(attn::ForwardOp op) {
     return refuseTypes(op, "k", "v") << ", which no kernel mixes; give both 8 bits or both 16";
   if (Type k = op.getTensorType("k"); bitsOf(k) < 8 && !isSmall(q))
     return refuseTypes(op, "q", "k") << ", which no kernel mixes; give 'q' 8 or 4 bits";
+  if (Type v = op.getTensorType("v"); bitsOf(v) < 8 && !isSmall(q))
+    return refuseTypes(op, "q", "v") << ", which no kernel mixes; give 'q' 8 or 4 bits";
   return success();
 }
 
@@ -83,6 +88,9 @@ static LogicalResult verifyTypes(attn::ForwardOp op, const ArchInfo &arch) {
   if (isSmall(k) && !arch.hasTransposedRead(bitsOf(op.getTensorType("v"))))
     return op.emitOpError() << "'" << op.getSymName() << "' has keys of 8 bits, whose values are read transposed, which "
                             << arch.name << " cannot; use bf16 or f16";
+  if (std::optional<int64_t> keys = op.getKvTile(); keys && *keys < kTinyDepth && bitsOf(op.getTensorType("v")) < 8)
+    return op.emitOpError() << "'" << op.getSymName() << "' has kv_tile(" << *keys << ") and 'v' of " << op.getTensorType("v")
+                            << ", of which a product takes " << kTinyDepth << " keys; use a multiple of that";
   return success();
 }
 
@@ -288,11 +296,16 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
 
   static TileShape shapeFor(attn::ForwardOp op, const ArchInfo &arch,
                             const TileShapeConstraints &constraints) {
-    Type q = op.getElementType(), k = op.getTensorType("k");
+    Type q = op.getElementType(), k = op.getTensorType("k"), v = op.getTensorType("v");
     HeadWidths head{countInMemory(k, llvm::alignTo(op.getHeadDim(), kHeadBlock)),
-                    int64_t(llvm::alignTo(op.getValueHeadDim(), kHeadBlock)), bytesOf(inMemory(k)),
-                    std::max(bytesOf(inMemory(q)), bytesOf(op.getTensorType("v")))};
-    return chooseTileShape(arch, head, constraints);
+                    countInMemory(v, llvm::alignTo(op.getValueHeadDim(), kHeadBlock)), bytesOf(inMemory(k)),
+                    std::max(bytesOf(inMemory(q)), bytesOf(inMemory(v))),
+                    int64_t(llvm::alignTo(op.getValueHeadDim(), kHeadBlock))};
+    TileShape shape = chooseTileShape(arch, head, constraints);
+    // An operand of 4 bits is deeper.
+    if (!constraints.kvTile && bitsOf(v) < 8)
+      shape.kvTile = std::max(shape.kvTile, kTinyDepth);
+    return shape;
   }
 
   /// What the op asks for, else the schedule, else the pass's options.

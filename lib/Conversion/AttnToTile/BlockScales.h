@@ -1,9 +1,10 @@
-// Scales of blocks of Q and K (`mx`): a power of two for each 32 elements of a row, which the matrix instruction
+// Scales of blocks of Q, K and V of 4 bits (`mx`): a power of two for each 32 elements of a row, which the matrix instruction
 // multiplies by.
 //
 // In memory a row has words of four scales, "q_scale" is (batch, heads, seq_q, words), "k_scale" (batch, kv_heads, seq_kv,
 // words): lanes, which have rows of Q or keys, load neighbours, and four scales at once. Those of Q are loaded once, those of
-// a tile's keys to registers while the tile before is worked on.
+// a tile's keys to registers while the tile before is worked on. "v_scale" is (batch, kv_heads, ceil(seq_kv / 128), head_dim_v):
+// of an element of V's heads a word has the scales of four blocks of 32 keys.
 #pragma once
 
 #include "KernelFrame.h"
@@ -29,7 +30,13 @@ public:
   /// Of what that loaded, what `tile.mma` multiplies keys and queries by.
   llvm::SmallVector<mlir::Value> ofProduct(mlir::ValueRange loaded) const;
 
+  /// The same of V, one for each 32 keys of an element of its heads.
+  llvm::SmallVector<mlir::Value> loadValuesStep(llvm::function_ref<mlir::Value()> firstKey) const;
+  /// Of what that loaded, what `tile.mma` multiplies values by.
+  mlir::Value ofValues(mlir::ValueRange loaded) const;
+
 private:
+  bool areOfValues() const;
   mlir::Value ofHead(mlir::Value view, mlir::Value batch, mlir::Value head) const;
   llvm::SmallVector<mlir::Value> load(mlir::Value view, int64_t rows, mlir::Value row) const;
   mlir::Value scalesOf(mlir::ValueRange words, int64_t rows, int64_t columns, tile::FragLayout layout) const;
@@ -38,7 +45,7 @@ private:
   mutable attn::ForwardOp op;
   const LoopContext &loop;
   const SequenceViews &sequences;
-  mlir::Value q, k; ///< the tensors; then the wave's scales, and those of the head of K
+  mlir::Value q, k, v; ///< the tensors; then the wave's scales, and those of the head of K and V
 };
 
 } // namespace hocket

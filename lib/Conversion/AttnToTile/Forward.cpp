@@ -222,6 +222,7 @@ SmallVector<Value> ForwardLoop::iterate(Value t, Value sum, ValueRange state, Va
   Value raw = step("qk", [&] {
     return tile::MmaOp::create(builder, start.getType(), keyTile, query, start, blockScales.ofProduct(words));
   });
+  SmallVector<Value> valueWords = blockScales.loadValuesStep([&] { return scores.firstKey(tiles, t); });
   Descales::Factors factors = descales.loadStep([&] { return scores.firstKey(tiles, t); });
   Value masked = step("mask", [&] { return scores.modify(tiles, softmax.scoresOf(builder, raw, factors.scores), t); });
   auto dropSome = [&](Value weights, int64_t firstKey) { return scores.drop(tiles, weights, t, firstKey); };
@@ -238,9 +239,13 @@ SmallVector<Value> ForwardLoop::iterate(Value t, Value sum, ValueRange state, Va
   });
   Value valueTile = step("read_v", [&] { return source->readValues(tiles, t, scores.masks.range.keyCount()); });
   ValueRange product = builder.step("pv", [&]() -> SmallVector<Value> {
-    SmallVector<Value> results = {tile::MmaOp::create(builder, valueTile, weights.packed, rescaled[0])};
+    Value ofWeights = softmax.blockScales(builder, settled);
+    SmallVector<Value> scales;
+    if (ofWeights)
+      scales = {blockScales.ofValues(valueWords), ofWeights};
+    SmallVector<Value> results = {tile::MmaOp::create(builder, rescaled[0].getType(), valueTile, weights.packed, rescaled[0], scales)};
     if (sumsRows)
-      results.push_back(tile::RowSumOp::create(builder, weights.packed, rescaled[1]));
+      results.push_back(tile::RowSumOp::create(builder, rescaled[1].getType(), weights.packed, rescaled[1], ofWeights));
     return results;
   });
   SmallVector<Value> carried = {product[0], settled.reference, settled.bound};

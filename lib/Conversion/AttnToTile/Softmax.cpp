@@ -30,6 +30,8 @@ static constexpr float kSumOrigin = 0x1.8p23f;
 static constexpr int64_t kKeyBlock = 32;
 
 Type HeadElements::weights() const {
+  if (bitsOf(v) < 8)
+    return v;
   Type wide = areIntegers() ? v : q;
   if (!isSmall(wide))
     return wide;
@@ -39,13 +41,13 @@ Type HeadElements::weights() const {
 
 float Softmax::threshold() const {
   Type element = options.weights.getElementType();
-  if (isSmall(element))
+  if (isSmall(element) && !areOfBlocks())
     return static_cast<float>(std::ilogb(infoOf(*asElementType(element)).largest()));
   return element.isF16() ? kThresholdFp16 : kThreshold;
 }
 
 float Softmax::raised() const {
-  return isSmall(options.weights.getElementType()) ? threshold() - kRoomOfSmall : 0.0f;
+  return isSmall(options.weights.getElementType()) && !areOfBlocks() ? threshold() - kRoomOfSmall : 0.0f;
 }
 
 Type Softmax::packed(ExpansionBuilder &builder, int64_t keys) const {
@@ -220,11 +222,19 @@ Value Softmax::largestProduct(ExpansionBuilder &builder, Value max, ValueRange f
   });
 }
 
+/// What weights of a block stay below: half a step more than the type's largest number, to which that is rounded as others
+/// are. The more, the fewer small ones are lost.
+static float largestOfBlocks(Type element) {
+  const ElementTypeInfo &type = infoOf(*asElementType(element));
+  const auto largest = static_cast<float>(type.largest());
+  return largest + std::ldexp(1.0f, std::ilogb(largest) - static_cast<int>(type.mantissaBits) - 1);
+}
+
 Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, ValueRange state, const Changes &changes) const {
   const bool apart = sumsWithProduct(changes);
   ValueRange values = builder.step("settle", [&]() -> SmallVector<Value> {
-    // Products that take long end one after the other.
-    Value max = tile::RowMaxOp::create(builder, builder.rows(), scores, /*chained=*/exponentsApart());
+    // Products that take long end one after the other. Blocks that have powers of their own need their maxima, too.
+    Value max = tile::RowMaxOp::create(builder, builder.rows(), scores, /*chained=*/exponentsApart() && !areOfBlocks());
     max = largestProduct(builder, max, changes.factors);
     auto settle = tile::SettleOp::create(builder, max, state[0], state[1], scale,
                                          builder.getF32FloatAttr(threshold()), builder.getF32FloatAttr(raised()));
@@ -236,10 +246,22 @@ Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, Va
                                               settle.getMoved());
       llvm::append_range(results, rescaled.getResults());
     }
-    if (exponentsApart())
+    if (areOfBlocks()) {
+      const float largest = largestOfBlocks(options.weights.getElementType());
+      Type word = tile::RowsType::get(builder.getContext(), kWaveRows, builder.getI32Type(), {FragLayout::Acc});
+      auto exponents = tile::BlockExponentsOp::create(builder, scores.getType(), word, scores, scale, settle.getNewReference(),
+                                                      builder.getF32FloatAttr(largest), /*line=*/builder.getUnitAttr());
+      llvm::append_range(results, exponents.getResults());
+    } else if (exponentsApart()) {
       results.push_back(tile::ExponentsOp::create(builder, scores, scale, settle.getNewReference()));
+    }
     return results;
   });
+  Value raw = scores, word;
+  if (areOfBlocks()) {
+    word = values.back();
+    values = values.drop_back();
+  }
   if (exponentsApart()) {
     scores = values.back();
     values = values.drop_back();
@@ -248,7 +270,18 @@ Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, Va
   if (apart)
     sums.push_back(state[2]);
   llvm::append_range(sums, values.drop_front(4));
-  return {scores, values[0], values[1], values[2], values[3], sums};
+  return {scores, values[0], values[1], values[2], values[3], sums, raw, word};
+}
+
+/// Whether blocks of weights have a power of two each: of 4 bits, whose numbers reach over few.
+bool Softmax::areOfBlocks() const { return bitsOf(options.weights.getElementType()) < 8; }
+
+Value Softmax::blockScales(ExpansionBuilder &builder, const Settled &settled) const {
+  if (!settled.word)
+    return Value();
+  constexpr int64_t scaled = 32;
+  Type type = builder.frag(options.weights.getRows() / scaled, kWaveRows, Float8E8M0FNUType::get(builder.getContext()), FragLayout::RhsScale);
+  return tile::BlockScalesOp::create(builder, type, settled.word);
 }
 
 /// Whether what weights are powers of is made where the reference is. Of few products, whose vector instructions are what
@@ -259,12 +292,29 @@ bool Softmax::sumsWithProduct(const Changes &changes) const {
   return isSmall(options.weights.getElementType()) && !changes.drop && changes.factors.empty();
 }
 
+/// `weigh` of weights of 4 bits. Their sum is made where V is multiplied; the exact one is of weights as they would be.
+SmallVector<Value> Softmax::weighBlocks(ExpansionBuilder &builder, const Settled &settled, int64_t firstRow, int64_t rows,
+                                        ValueRange sumsBefore) const {
+  Type part = builder.frag(rows, kWaveRows, builder.getF32Type(), FragLayout::Acc);
+  Value slice = tile::SliceOp::create(builder, part, settled.scores, firstRow);
+  SmallVector<Value> results = {tile::PackOp::create(builder, packed(builder, rows), slice, /*line=*/true), sumsBefore[0]};
+  if (!options.exactSum)
+    return results;
+  Value raw = tile::SliceOp::create(builder, part, settled.raw, firstRow);
+  Value wide = tile::Exp2Op::create(builder, raw, scale, settled.reference, /*polynomials=*/IntegerAttr());
+  results.push_back(tile::RowSumOp::create(builder, wide, sumsBefore[1]));
+  return results;
+}
+
 /// The weights of `rows` keys of a tile, packed, and their sums.
-SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64_t firstRow,
-                                  int64_t rows, Value reference, ValueRange sumsBefore, const Changes &changes) const {
+SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, const Settled &settled, int64_t firstRow, int64_t rows,
+                                  ValueRange sumsBefore, const Changes &changes) const {
+  if (areOfBlocks())
+    return weighBlocks(builder, settled, firstRow, rows, sumsBefore);
   Type part = builder.frag(rows, kWaveRows, builder.getF32Type(), FragLayout::Acc);
   Type packedPart = packed(builder, rows);
-  Value slice = tile::SliceOp::create(builder, part, scores, firstRow);
+  Value reference = settled.reference;
+  Value slice = tile::SliceOp::create(builder, part, settled.scores, firstRow);
   Value wide = exponentsApart() ? tile::Exp2Op::create(builder, slice, Value(), Value(), /*polynomials=*/IntegerAttr())
                                 : tile::Exp2Op::create(builder, slice, scale, reference, /*polynomials=*/IntegerAttr());
   const bool isScaled = !changes.factors.empty();
@@ -284,15 +334,15 @@ SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64
 }
 
 Softmax::Weights Softmax::weightSteps(ExpansionBuilder &builder, const Settled &settled, const Changes &changes) const {
-  int64_t keys = options.weights.getRows(), firstRows = llvm::alignTo(keys / 2, kKeyBlock);
+  const int64_t keys = options.weights.getRows(), unit = std::max(kKeyBlock, options.weights.getDepthStep());
+  const int64_t firstRows = llvm::alignTo(keys / 2, unit);
   ValueRange head = builder.step("head", [&] {
-    return weigh(builder, settled.scores, 0, firstRows, settled.reference, settled.sums, changes);
+    return weigh(builder, settled, 0, firstRows, settled.sums, changes);
   });
   ValueRange tail = builder.step("tail", [&]() -> SmallVector<Value> {
     if (firstRows == keys)
       return llvm::to_vector(head);
-    SmallVector<Value> both = weigh(builder, settled.scores, firstRows, keys - firstRows,
-                                    settled.reference, head.drop_front(), changes);
+    SmallVector<Value> both = weigh(builder, settled, firstRows, keys - firstRows, head.drop_front(), changes);
     SmallVector<Value> halves = {head[0], both[0]};
     both[0] = tile::ConcatOp::create(builder, options.weights, halves);
     return both;

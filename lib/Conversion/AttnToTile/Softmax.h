@@ -23,6 +23,7 @@ public:
   struct Settled {
     mlir::Value scores, reference, bound, factor, moved;
     llvm::SmallVector<mlir::Value> sums;
+    mlir::Value raw, word; ///< the scores, and of weights of 4 bits the powers of their blocks
   };
   /// Packed weights, and their sums so far.
   struct Weights {
@@ -63,6 +64,8 @@ public:
   /// The step that moves the reference to a tile's scores, where they grew too much, and what was summed with it.
   Settled settleStep(ExpansionBuilder &builder, mlir::Value scores, mlir::ValueRange state, const Changes &changes) const;
   Weights weightSteps(ExpansionBuilder &builder, const Settled &settled, const Changes &changes) const;
+  /// Of weights of 4 bits what `tile.mma` multiplies their blocks by; else null.
+  mlir::Value blockScales(ExpansionBuilder &builder, const Settled &settled) const;
   /// Whether the first sum of weights is one more column of O: rescaled with it, and added to where V is multiplied. Of 8
   /// bits, where V meets all as they are, the matrix unit sums, and is no place to wait for in between.
   bool sumsWithProduct(const Changes &changes) const;
@@ -77,9 +80,11 @@ public:
                         mlir::Value sink) const;
 
 private:
-  llvm::SmallVector<mlir::Value> weigh(ExpansionBuilder &builder, mlir::Value scores,
-                                       int64_t firstRow, int64_t rows, mlir::Value reference,
+  llvm::SmallVector<mlir::Value> weigh(ExpansionBuilder &builder, const Settled &settled, int64_t firstRow, int64_t rows,
                                        mlir::ValueRange sumsBefore, const Changes &changes) const;
+  llvm::SmallVector<mlir::Value> weighBlocks(ExpansionBuilder &builder, const Settled &settled, int64_t firstRow, int64_t rows,
+                                             mlir::ValueRange sumsBefore) const;
+  bool areOfBlocks() const;
   mlir::Value timesFactors(ExpansionBuilder &builder, mlir::Value weights, int64_t firstRow, mlir::ValueRange factors) const;
   mlir::Value largestProduct(ExpansionBuilder &builder, mlir::Value max, mlir::ValueRange factors) const;
 

@@ -23,7 +23,7 @@ static int64_t registersOf(const ArchInfo &arch, int64_t rows, int64_t columns, 
 
 static bool fits(const ArchInfo &arch, HeadWidths head, TileShape shape, bool bothOperands) {
   auto narrow = [&](int64_t rows, int64_t columns) { return registersOf(arch, rows, columns, head.operandBytes); };
-  int64_t state = registersOf(arch, head.depthV, kWaveRows, 4) + narrow(head.depth, kWaveRows);
+  int64_t state = registersOf(arch, std::max(head.depthV, head.columns), kWaveRows, 4) + narrow(head.depth, kWaveRows);
   int64_t first = narrow(shape.kvTile, head.depth) + registersOf(arch, shape.kvTile, kWaveRows, 4);
   int64_t second = narrow(shape.kvTile, head.depthV) + narrow(shape.kvTile, kWaveRows);
   int64_t perSimd = (shape.waves + arch.waves.simdsPerCu - 1) / arch.waves.simdsPerCu;

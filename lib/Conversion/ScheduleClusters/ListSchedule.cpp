@@ -46,7 +46,9 @@ static bool isVectorIntrinsic(Operation *op) {
   if (!call)
     return false;
   StringRef name = call.getIntrin();
-  bool narrows = name == "llvm.amdgcn.cvt.pk.fp8.f32" || name == "llvm.amdgcn.cvt.pk.bf8.f32";
+  bool narrows = name == "llvm.amdgcn.cvt.pk.fp8.f32" || name == "llvm.amdgcn.cvt.pk.bf8.f32" ||
+                 name == "llvm.amdgcn.cvt.pk.u8.f32" || name == "llvm.amdgcn.cvt.pknorm.u16" ||
+                 name.starts_with("llvm.amdgcn.cvt.scalef32.pk.fp4");
   return narrows || name.starts_with("llvm.amdgcn.fdot2") || name == "llvm.amdgcn.perm" || name == "llvm.amdgcn.bitop3";
 }
 
@@ -67,7 +69,7 @@ bool hocket::scheduling::isMfma(Operation *op) {
 }
 
 static bool isLdsRead(Operation *op) {
-  if (isa<ROCDL::ds_read_tr16_b64, ROCDL::ds_read_tr8_b64>(op))
+  if (isa<ROCDL::ds_read_tr16_b64, ROCDL::ds_read_tr8_b64, ROCDL::ds_read_tr4_b64>(op))
     return true;
   auto load = dyn_cast<LLVM::LoadOp>(op);
   auto pointer = load ? dyn_cast<LLVM::LLVMPointerType>(load.getAddr().getType()) : nullptr;
@@ -91,7 +93,7 @@ static bool isFetch(Operation *op) { return isa<ROCDL::RawPtrBufferLoadLdsOp>(op
 bool hocket::scheduling::isSchedulable(Operation *op, const tile::Interleave &how) {
   if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
     return false;
-  return isMfma(op) || isVectorIntrinsic(op) || isLdsRead(op) || isFetch(op) || isScalarLoad(op) ||
+  return isMfma(op) || isVectorIntrinsic(op) || isa<ROCDL::Permlane32SwapOp>(op) || isLdsRead(op) || isFetch(op) || isScalarLoad(op) ||
          (how.powers && isPowerIntrinsic(op)) || isMemoryEffectFree(op);
 }
 

@@ -76,10 +76,17 @@ static void emitGroups(const Groups &groups, Operation *end) {
   }
 }
 
+/// Whether `op` rounds weights to 4 bits, which stands where exponentials do elsewhere.
+static bool roundsToFourBits(Operation *op) {
+  auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
+  return call && call.getIntrin().starts_with("llvm.amdgcn.cvt.scalef32.pk.fp4");
+}
+
 /// Whether `ops` read LDS or fetch, and compute, and add nothing to memory.
 static bool movesBesideWork(ArrayRef<Operation *> ops) {
   bool reads = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Read; });
-  bool computes = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Trans; });
+  bool computes = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Trans; }) ||
+                  llvm::any_of(ops, roundsToFourBits);
   return reads && computes && llvm::none_of(ops, addsToMemory);
 }
 
@@ -295,6 +302,24 @@ static void keepReadsForBranches(const Cluster &cluster, Operation *end) {
   }
 }
 
+/// Keeps products of operands of 4 bits, and what they read from LDS right in front of them, in their cluster. It reads so
+/// little that no fetch follows, and LLVM would take both to a later block, across the barrier.
+static void keepReadsOfProducts(const Cluster &cluster, Operation *end) {
+  llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end()), ofReads;
+  SmallVector<Value> leaving;
+  for (Operation *op : cluster.ops) {
+    const IssueKind kind = issueKind(op);
+    bool follows = (kind == IssueKind::Free || kind == IssueKind::Mfma) && usesOneOf(op, ofReads);
+    if (!follows && !isa<ROCDL::ds_read_tr4_b64>(op))
+      continue;
+    ofReads.insert(op);
+    if (kind == IssueKind::Mfma && llvm::any_of(op->getUses(), [&](OpOperand &use) { return leaves(inside, use); }))
+      leaving.push_back(op->getResult(0));
+  }
+  for (Value result : leaving)
+    pin(result, "=v,0", end, [&](OpOperand &use) { return leaves(inside, use); });
+}
+
 /// Where the cluster's code ends: in front of the fence that precedes its barrier, or of whatever
 /// ends the block.
 static Operation *endOf(const Cluster &cluster) {
@@ -325,6 +350,7 @@ static void scheduleCluster(Cluster cluster) {
     keepEven(cluster.mark->getNextNode(), end);
   awaitScalarLoads(cluster, end);
   keepReadsForBranches(cluster, end);
+  keepReadsOfProducts(cluster, end);
 }
 
 namespace {

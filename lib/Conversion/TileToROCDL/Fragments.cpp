@@ -190,6 +190,13 @@ struct PackPattern : TilePattern<tile::PackOp> {
     Emitter emit(op.getLoc(), rewriter);
     SmallVector<Value> results;
     VectorType type = operandType(op.getResult().getType());
+    if (tile::isPacked(op.getResult().getType().getElementType())) {
+      ValueRange source = adaptor.getSource();
+      for (size_t i = 0; i + 1 < source.size(); i += 2)
+        results.push_back(tinyOperand(emit, type, source[i], source[i + 1], op.getLine()));
+      rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+      return success();
+    }
     for (Value block : adaptor.getSource())
       for (int64_t first = 0; first != kAccRegisters; first += type.getNumElements())
         results.push_back(type.getElementType().isF32()
@@ -199,6 +206,43 @@ struct PackPattern : TilePattern<tile::PackOp> {
                               : operand(emit, type, state.of(op).arch->features.bf16Conversion, block, first));
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
+  }
+
+  /// An operand of 4 bits of two blocks of 32 keys: the halves of the wave exchange words, and each then has a block.
+  static Value tinyOperand(Emitter &emit, VectorType type, Value first, Value second, bool isLine) {
+    SmallVector<Value> own = tinyWords(emit, first, isLine), other = tinyWords(emit, second, isLine), words;
+    Type i32 = emit.getI32Type(), pair = LLVM::LLVMStructType::getLiteral(emit.getContext(), {i32, i32});
+    for (auto [a, b] : llvm::zip_equal(own, other)) {
+      Value swapped = ROCDL::Permlane32SwapOp::create(emit, pair, a, b, false, false);
+      for (int64_t i : {0, 1})
+        words.push_back(LLVM::ExtractValueOp::create(emit, swapped, ArrayRef<int64_t>{i}));
+    }
+    auto vector = VectorType::get({static_cast<int64_t>(words.size())}, i32);
+    Value packed = LLVM::BitcastOp::create(emit, type, vector::FromElementsOp::create(emit, vector, words));
+    packed.getDefiningOp()->setDiscardableAttr(kCompleteMark, emit.getUnitAttr());
+    return packed;
+  }
+
+  /// The elements of a block in words of eight, the lower bytes of all words first: a conversion does not see what the one
+  /// before it wrote to its register (docs/Hardware.md 3).
+  static SmallVector<Value> tinyWords(Emitter &emit, Value block, bool isLine) {
+    constexpr int64_t ofWord = 8, ofByte = 2;
+    SmallVector<Value> words(kAccRegisters / ofWord, LLVM::UndefOp::create(emit, emit.getI32Type()));
+    auto ofBf16 = VectorType::get({ofByte}, emit.getBF16Type());
+    for (int64_t byte = 0; byte != ofWord / ofByte; ++byte)
+      for (auto [i, word] : llvm::enumerate(words)) {
+        const int64_t at = static_cast<int64_t>(i) * ofWord + byte * ofByte;
+        Value first = emit.element(block, at), second = emit.element(block, at + 1);
+        Value unit = emit.f32(1.0f), place = emit.i32(byte);
+        if (!isLine) {
+          word = emit.intrinsic("llvm.amdgcn.cvt.scalef32.pk.fp4.f32", emit.getI32Type(), ValueRange{word, first, second, unit, place});
+          continue;
+        }
+        Value halves = emit.intrinsic("llvm.amdgcn.cvt.pknorm.u16", VectorType::get({ofByte}, emit.getI16Type()), ValueRange{first, second});
+        Value numbers = LLVM::BitcastOp::create(emit, ofBf16, halves);
+        word = emit.intrinsic("llvm.amdgcn.cvt.scalef32.pk.fp4.bf16", emit.getI32Type(), ValueRange{word, numbers, unit, place});
+      }
+    return words;
   }
 
   /// An operand of 8 bits from elements `first` on.

@@ -30,6 +30,15 @@ struct BlockScales {
   BlockScale lhs, rhs;
 };
 
+class Emitter;
+struct KernelValues;
+
+/// Lanes' scales, a byte each (`tile.block_scales`): of a word that has several, as they lie in it.
+llvm::SmallVector<BlockScale> scalesInWords(Emitter &emit, mlir::ValueRange scales);
+
+/// `init` plus what a lane holds of `operands` of fp4 on the matrix unit, each times the lane's scale of it.
+mlir::Value sumScaled(Emitter &emit, const KernelValues &kernel, mlir::ValueRange operands, mlir::ValueRange scales, mlir::Value init);
+
 struct MatrixInstruction {
   MatrixTypes types;
   MfmaShape shape; ///< with the bits of A's elements

@@ -411,12 +411,16 @@ Value readHalf(Emitter &emit, const LoweringState &state, VectorType type, const
   return half;
 }
 
-/// Half an operand, transposed on its way: of elements of 8 bits as words.
-Value readHalfTransposed(Emitter &emit, const LoweringState &state, VectorType type, Value address) {
-  if (type.getElementTypeBitWidth() == 16)
+/// Half an operand of elements of `bits` bits, transposed on its way: of 8 and 4 bits as words.
+Value readHalfTransposed(Emitter &emit, const LoweringState &state, VectorType type, unsigned bits, Value address) {
+  if (bits == 16)
     return ROCDL::ds_read_tr16_b64::create(emit, type, address, state.readScope, state.dmaScope, ArrayAttr());
   auto words = VectorType::get({2}, emit.getI32Type());
-  Value read = ROCDL::ds_read_tr8_b64::create(emit, words, address, state.readScope, state.dmaScope, ArrayAttr());
+  Value read;
+  if (bits == 8)
+    read = ROCDL::ds_read_tr8_b64::create(emit, words, address, state.readScope, state.dmaScope, ArrayAttr());
+  else
+    read = ROCDL::ds_read_tr4_b64::create(emit, words, address, state.readScope, state.dmaScope, ArrayAttr());
   return LLVM::BitcastOp::create(emit, type, read);
 }
 
@@ -464,16 +468,16 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
       rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
       return success();
     }
-    auto type = VectorType::get({frag.getOperandElements() / 2}, storedType(frag.getElementType()));
+    VectorType type = storedVector(frag.getOperandElements() / 2, frag.getElementType());
     for (const SmallVector<uint32_t> &immediates : reads->immediates)
       for (uint32_t immediate : immediates) {
         if (use->instruction == LdsInstruction::ReadB64) {
           halves.push_back(readHalf(emit, state, type, *reads, immediate));
           continue;
         }
-        halves.push_back(readHalfTransposed(emit, state, type, emit.offset(reads->base, emit.i32(immediate))));
+        halves.push_back(readHalfTransposed(emit, state, type, bitsOf(frag.getElementType()), emit.offset(reads->base, emit.i32(immediate))));
       }
-    SmallVector<int64_t> inOrder = llvm::to_vector(llvm::seq<int64_t>(frag.getOperandElements()));
+    SmallVector<int64_t> inOrder = llvm::to_vector(llvm::seq<int64_t>(2 * type.getNumElements()));
     for (size_t i = 0; i + 1 < halves.size(); i += 2)
       results.push_back(vector::ShuffleOp::create(emit, halves[i], halves[i + 1], inOrder));
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});

@@ -52,6 +52,51 @@ static LogicalResult refuse(tile::MmaOp op, const ArchInfo &arch) {
   return diagnostic << (others.empty() ? "nothing with scales" : others);
 }
 
+/// The word that a byte was taken from by `BlockScalesPattern`; null: none.
+static BlockScale partOfWord(Value scale) {
+  auto vector = scale.getDefiningOp<vector::FromElementsOp>();
+  auto byte = vector ? vector.getElements().front().getDefiningOp<arith::TruncIOp>() : arith::TruncIOp();
+  if (!byte || !byte.getIn().getType().isInteger(32))
+    return {};
+  auto shifted = byte.getIn().getDefiningOp<arith::ShRUIOp>();
+  IntegerAttr by;
+  if (!shifted || !matchPattern(shifted.getRhs(), m_Constant(&by)) || by.getInt() % kByteBits != 0)
+    return {byte.getIn()};
+  return {shifted.getLhs(), by.getInt() / kByteBits};
+}
+
+SmallVector<BlockScale> hocket::lowering::scalesInWords(Emitter &emit, ValueRange scales) {
+  SmallVector<BlockScale> words;
+  for (Value scale : scales) {
+    BlockScale inWord = partOfWord(scale);
+    words.push_back(inWord.word ? inWord : BlockScale{zeroExtended32(emit, emit.element(scale, 0))});
+  }
+  return words;
+}
+
+/// A product of 16 x 16 takes what a lane holds, 32 of the depth of its row (column), as those of its 16 lanes. Ones where row
+/// 4 p of the left operand, which lanes 16 p to 16 p + 15 have as their first of the result, meets what those lanes hold.
+Value hocket::lowering::sumScaled(Emitter &emit, const KernelValues &kernel, ValueRange operands, ValueRange scales, Value init) {
+  constexpr int64_t words = 4, lanes = 16;
+  constexpr int32_t ones = 0x22222222, scalesOfOne = 0x7f7f7f7f;
+  static const MatrixInstruction instruction{{ElementType::F4E2M1, ElementType::F4E2M1, ElementType::F32},
+                                             {16, 16, 128, 4},
+                                             "rocdl.mfma.scale.f32.16x16x128.f8f6f4",
+                                             OperandForm::Words,
+                                             Trailer::Formats};
+  Value row = arith::RemUIOp::create(emit, kernel.lane, emit.i32(lanes));
+  Value part = arith::DivUIOp::create(emit, kernel.lane, emit.i32(lanes));
+  Value isOwn = compare(emit, arith::CmpIPredicate::eq, row, emit.mul(part, emit.i32(words)));
+  Value word = arith::SelectOp::create(emit, isOwn, emit.i32(ones), emit.i32(0));
+  Value left = emit.splat(word, VectorType::get({words}, emit.getI32Type()));
+  // Nobody reads the other rows.
+  Value none = emit.f32(0.0f);
+  Value sums = vector::FromElementsOp::create(emit, VectorType::get({words}, emit.getF32Type()), ValueRange{init, none, none, none});
+  for (auto [operand, scale] : llvm::zip_equal(operands, scalesInWords(emit, scales)))
+    sums = instruction.emit(emit, left, operand, sums, BlockScales{{emit.i32(scalesOfOne)}, scale});
+  return emit.element(sums, 0);
+}
+
 namespace {
 struct MmaPattern : TilePattern<tile::MmaOp> {
   using TilePattern::TilePattern;
@@ -74,8 +119,8 @@ struct MmaPattern : TilePattern<tile::MmaOp> {
     int64_t atOnce = std::max<int64_t>(instruction->shape.k, lhs.getDepthStep());
     SmallVector<BlockScale> leftScales, rightScales;
     if (isScaled) {
-      leftScales = asWords(emit, adaptor.getScales()[0]);
-      rightScales = asWords(emit, adaptor.getScales()[1]);
+      leftScales = scalesInWords(emit, adaptor.getScales()[0]);
+      rightScales = scalesInWords(emit, adaptor.getScales()[1]);
     }
     auto stepsOf = [&](ValueRange operand, tile::FragType frag, int64_t block, int64_t first) {
       return operand.slice(block * depthSteps(frag) + first / frag.getDepthStep(), atOnce / frag.getDepthStep());
@@ -96,28 +141,6 @@ struct MmaPattern : TilePattern<tile::MmaOp> {
     return success();
   }
 
-  /// A lane's scales, a byte each: of a word that has several, as they lie in it.
-  static SmallVector<BlockScale> asWords(Emitter &emit, ValueRange scales) {
-    SmallVector<BlockScale> words;
-    for (Value scale : scales) {
-      BlockScale inWord = partOfWord(scale);
-      words.push_back(inWord.word ? inWord : BlockScale{zeroExtended32(emit, emit.element(scale, 0))});
-    }
-    return words;
-  }
-
-  /// The word that a byte was taken from by `BlockScalesPattern`; null: none.
-  static BlockScale partOfWord(Value scale) {
-    auto vector = scale.getDefiningOp<vector::FromElementsOp>();
-    auto byte = vector ? vector.getElements().front().getDefiningOp<arith::TruncIOp>() : arith::TruncIOp();
-    if (!byte || !byte.getIn().getType().isInteger(32))
-      return {};
-    auto shifted = byte.getIn().getDefiningOp<arith::ShRUIOp>();
-    IntegerAttr by;
-    if (!shifted || !matchPattern(shifted.getRhs(), m_Constant(&by)) || by.getInt() % kByteBits != 0)
-      return {byte.getIn()};
-    return {shifted.getLhs(), by.getInt() / kByteBits};
-  }
 };
 
 /// The half of a wave that has a scale takes it from the byte behind that of the other half.

@@ -4,12 +4,15 @@
 // (docs/CodeGeneration.md): maxima as one linear chain of maxnum with nnan (v_max3), row sums as
 // dot products of packed pairs (v_dot2), exp2 as the intrinsic. No fast-math flag that would
 // reassociate: all schedules of an algorithm give the same bits.
+#include "MatrixInstructions.h"
 #include "SmallFloats.h"
 
 #include "Conversion/ClusterMarks.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace hocket;
@@ -112,6 +115,10 @@ struct RowSumPattern : TilePattern<tile::RowSumOp> {
     Type element = op.getSource().getType().getElementType();
     bool hasDot = state.of(op).arch->features.bf16Dot || !element.isBF16();
     ValueRange source = adaptor.getSource();
+    if (op.getScales()) {
+      rewriter.replaceOp(op, sumScaled(emit, state.of(op), source, adaptor.getScales(), init));
+      return success();
+    }
     if (isSmallFloat(element) && state.of(op).arch->features.scaledFloats && source.size() % 2 == 0) {
       rewriter.replaceOp(op, sumOnMatrixUnit(emit, state.of(op), source, element, init));
       return success();
@@ -269,6 +276,79 @@ struct ExponentsPattern : TilePattern<tile::ExponentsOp> {
   }
 };
 
+/// As `tile.block_exponents` has them.
+struct BlockExponentsPattern : TilePattern<tile::BlockExponentsOp> {
+  using TilePattern::TilePattern;
+
+  /// What a power of two of 2^x, a line between such, has as the integer of the upper half of its f32, as a share of 65535;
+  /// x is moved so that the middles of two numbers of fp4 are nearly where 2^x has them.
+  static constexpr float kUnit = 128.0f / 65535.0f, kOrigin = 127.0f - 0.065f;
+  static constexpr float kBias = 127.0f, kMostBiased = 254.0f;
+
+  LogicalResult matchAndRewrite(tile::BlockExponentsOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    const KernelValues &kernel = state.of(op);
+    auto pair = VectorType::get({2}, emit.getF32Type());
+    const float unit = op.getLine() ? kUnit : 1.0f, origin = op.getLine() ? kOrigin : 0.0f;
+    Value reference = adaptor.getReference().front(), scale = adaptor.getScale().front();
+    Value factors = emit.splat(arith::MulFOp::create(emit, scale, emit.f32(unit)), pair);
+    Value ofPowers = arith::SubFOp::create(emit, emit.f32(kBias - std::log2(op.getLargest().convertToFloat())), reference);
+    Value ofExponents = LLVM::FMAOp::create(emit, reference, emit.f32(-unit), emit.f32((origin + kBias) * unit));
+    Value word = emit.i32(0);
+    SmallVector<Value> results;
+    ValueRange blocks = adaptor.getScores();
+    for (size_t i = 0; i + 1 < blocks.size(); i += 2) {
+      Value power = powerOf(emit, blocks[i], blocks[i + 1], scale, ofPowers);
+      word = emit.intrinsic("llvm.amdgcn.cvt.pk.u8.f32", emit.getI32Type(), ValueRange{power, emit.i32(static_cast<int64_t>(i) / 2), word});
+      Value minus = LLVM::FMAOp::create(emit, power, emit.f32(-unit), ofExponents);
+      auto [first, second] = emit.bothHalves(kernel, minus);
+      results.push_back(exponents(emit, blocks[i], factors, emit.splat(first, pair)));
+      results.push_back(exponents(emit, blocks[i + 1], factors, emit.splat(second, pair)));
+    }
+    // Both halves' bytes, in the order of their blocks.
+    constexpr int32_t inTurns = 0x05010400;
+    auto [ofLower, ofUpper] = emit.bothHalves(kernel, word);
+    Value all = emit.intrinsic("llvm.amdgcn.perm", emit.getI32Type(), ValueRange{ofUpper, ofLower, emit.i32(inTurns)});
+    rewriter.replaceOpWithMultiple(op, {ValueRange(results), ValueRange(all)});
+    return success();
+  }
+
+  static Value largestOf(Emitter &emit, Value block) {
+    SmallVector<Value> scores = elements(emit, block);
+    Value largest = scores.front();
+    for (Value score : llvm::drop_begin(scores))
+      largest = maximum(emit, largest, score);
+    return LLVM::BitcastOp::create(emit, emit.getI32Type(), largest);
+  }
+
+  /// The power of the weights of two blocks of 32 keys, biased: of the first in the lower half of the wave, of the second in
+  /// the upper one.
+  static Value powerOf(Emitter &emit, Value first, Value second, Value scale, Value origin) {
+    Type i32 = emit.getI32Type(), pair = LLVM::LLVMStructType::getLiteral(emit.getContext(), {i32, i32});
+    Value swapped = ROCDL::Permlane32SwapOp::create(emit, pair, largestOf(emit, first), largestOf(emit, second), false, false);
+    auto part = [&](int64_t index) -> Value {
+      Value bits = LLVM::ExtractValueOp::create(emit, swapped, ArrayRef<int64_t>{index});
+      return LLVM::BitcastOp::create(emit, emit.getF32Type(), bits);
+    };
+    Value lower = part(0), largest = maximum(emit, lower, part(1));
+    Value power = LLVM::FCeilOp::create(emit, LLVM::FMAOp::create(emit, largest, scale, origin));
+    return arith::MinNumFOp::create(emit, arith::MaxNumFOp::create(emit, power, emit.f32(0.0f)), emit.f32(kMostBiased));
+  }
+
+  static Value exponents(Emitter &emit, Value block, Value factors, Value minus) {
+    auto type = cast<VectorType>(block.getType());
+    SmallVector<Value> values;
+    for (int64_t i = 0; i != type.getNumElements(); i += 2) {
+      Value two = vector::ExtractStridedSliceOp::create(emit, block, i, 2, 1);
+      Value both = LLVM::FMAOp::create(emit, two, factors, minus);
+      both.getDefiningOp()->setDiscardableAttr(kCompleteMark, emit.getUnitAttr());
+      values.append({emit.element(both, 0), emit.element(both, 1)});
+    }
+    return vector::FromElementsOp::create(emit, type, values);
+  }
+};
+
 struct Exp2Pattern : TilePattern<tile::Exp2Op> {
   using TilePattern::TilePattern;
 
@@ -381,6 +461,6 @@ struct LogSumPattern : TilePattern<tile::LogSumOp> {
 void hocket::lowering::populateSoftmaxPatterns(const TypeConverter &converter,
                                                RewritePatternSet &patterns, LoweringState &state) {
   patterns.add<RowMaxPattern, RowSumPattern, SettlePattern, RescalePattern,
-               ExponentsPattern, Exp2Pattern, UnifyPattern, NormalizePattern,
+               ExponentsPattern, BlockExponentsPattern, Exp2Pattern, UnifyPattern, NormalizePattern,
                LogSumPattern>(converter, patterns.getContext(), state);
 }

@@ -25,6 +25,9 @@ constexpr double toleranceLse = 1e-4;
 
 /// Weights of a mantissa of 3 bits, which errors of 16 bits are small against.
 constexpr double toleranceF8 = 3.5e-2;
+/// Of a mantissa of 1 bit and a power of two for each 32 keys: what rounding to the nearest makes of weights, as a share of
+/// their root mean square, is 0.11 to 0.18 where scores have deviations of 0.5 to 3 (docs/notes/2026-11-28-four-bits.md).
+constexpr double toleranceF4 = 0.2;
 
 /// Of f32: what weights and their products lose. A score is a sum that is rounded for every two of its products, and
 /// what it loses its weight has as a factor.
@@ -41,6 +44,8 @@ double largestScore(const ForwardReference &reference) {
 double toleranceOf(const ForwardProblem &problem, const ForwardReference &reference) {
   if (problem.dtype.q == ElementType::F32)
     return toleranceF32 + roundingF32 * std::sqrt(double(problem.headDim) / 2) * largestScore(reference);
+  if (infoOf(problem.dtype.v).bits < 8)
+    return toleranceF4;
   const ElementType weights = problem.dtype.q == ElementType::I8 ? problem.dtype.v : problem.dtype.q;
   if (infoOf(weights).bits <= 8)
     return toleranceF8;

@@ -318,7 +318,7 @@ ForwardInputs attention::generateCaptured(const ForwardProblem &problem, uint64_
       addNumber(tensor.type, descale(generator, 0) / outputUnits, numbers, bytes);
       continue;
     }
-    if (problem.mxScales && (tensor.name == "q_scale" || tensor.name == "k_scale")) {
+    if (problem.mxScales && (tensor.name == "q_scale" || tensor.name == "k_scale" || tensor.name == "v_scale")) {
       for (int64_t i = 0; i != tensor.elements(); ++i)
         addNumber(tensor.type, blockScales(generator, static_cast<uint64_t>(i)), numbers, bytes);
       continue;

@@ -91,7 +91,7 @@ private:
     double scale = 1; ///< what products are multiplied by
     std::span<const double> ofRows, ofChannels; ///< descales; none: 1
     KeyFactors ofKeys, ofValues;
-    BlockScales queryScales, keyScales;
+    BlockScales queryScales, keyScales, valueScales;
     std::optional<DropoutBytes> bytes;                ///< if some weights are dropped
     std::span<const BlockKind> blocks;                ///< [rows, columns], if there are lists
   } head;
@@ -135,6 +135,7 @@ void BlockWorker::loadKeys(int64_t kvBase, int64_t key, int64_t count) {
       keys[d * blockKeys + j] = row[d];
     std::span<double> value = std::span(values).subspan(j * paddedV, dimV);
     readers.v.read(inputs.v, static_cast<size_t>((kvRow + j) * dimV), value);
+    multiply(head.valueScales, key + j, value);
     const double factor = head.ofValues.of(key + j);
     for (double &element : value)
       element *= factor;
@@ -255,6 +256,7 @@ void BlockWorker::run(const RowBlock &block) {
   const int64_t kvHead = head.number / (problem.heads / problem.kvHeads);
   head.queryScales = BlockScales(problem, inputs.captured, "q", head.batch, head.number);
   head.keyScales = BlockScales(problem, inputs.captured, "k", head.batch, kvHead);
+  head.valueScales = BlockScales(problem, inputs.captured, "v", head.batch, kvHead);
   loadQueries(block);
   head.scale = problem.effectiveScale();
   if (problem.descale)

@@ -138,6 +138,24 @@ TEST_F(FragmentMapTest, packedBytesAreAnOperandAsTheyLie) {
     }
 }
 
+/// Of 4 bits each half of a wave has 32 rows of its own, so that a lane's scale is of all that it holds.
+TEST_F(FragmentMapTest, halvesHaveBlocksOfFourBits) {
+  PieceMap left = pieceOf({FragLayout::LhsAcc, 0, 0, 4}), right = pieceOf({FragLayout::RhsAcc, 0, 0, 4});
+  ASSERT_EQ(left.registers, 32);
+  ASSERT_EQ(left.rows, 64);
+  ASSERT_EQ(right.columns, 64);
+  Result<LinearLayout> ordered = accumulatorOrderedOperand(32, 64, 4);
+  ASSERT_TRUE(ordered) << ordered.error().message;
+  for (uint64_t lane = 0; lane != 64; ++lane)
+    for (uint64_t reg = 0; reg != 32; ++reg) {
+      Coordinates at = {{std::string(dims::Register), reg}, {std::string(dims::Lane), lane}};
+      const uint64_t key = lane / 32 * 32 + reg / 16 * 16 + reg / 4 % 2 * 8 + reg / 8 % 2 * 4 + reg % 4;
+      EXPECT_EQ(ordered->apply(at, dims::K), key);
+      EXPECT_EQ(left.map.apply(at, dims::Row), key);
+      EXPECT_EQ(right.map.apply(at, dims::Col), key);
+    }
+}
+
 TEST_F(FragmentMapTest, packedAccumulatorKeepsItsPlaces) {
   FragmentMap acc(frag(64, 64, FragLayout::Acc)), packed(frag(64, 64, FragLayout::RhsAcc));
   ASSERT_EQ(packed.count(), 2 * acc.count());

@@ -3,7 +3,7 @@
 //
 // The same problems in f32, and with numbers of single keys and values and O of 8 bits.
 //
-// HOCKET_RANDOM_SMALL_FLOATS=N, HOCKET_RANDOM_F32=N and HOCKET_RANDOM_KEY_NUMBERS=N draw more, HOCKET_TEST_SEED=N others.
+// HOCKET_RANDOM_SMALL_FLOATS=N, HOCKET_RANDOM_MX=N, HOCKET_RANDOM_F4=N, HOCKET_RANDOM_F32=N and HOCKET_RANDOM_KEY_NUMBERS=N draw more, HOCKET_TEST_SEED=N others.
 #include "../Kernels/DrawSequences.h"
 #include "Reference/ScoreInterpreter.h"
 #include "Verify/Attention/RunForward.h"
@@ -19,7 +19,7 @@ using namespace hocket;
 using namespace hocket::attention;
 using testing::HasSubstr;
 
-static constexpr uint64_t kDefaultCount = 12, kDefaultWide = 5, kDefaultMx = 6, kDefaultOfKeys = 10, kDefaultSeed = 20261128;
+static constexpr uint64_t kDefaultCount = 12, kDefaultWide = 5, kDefaultMx = 6, kDefaultTiny = 6, kDefaultOfKeys = 10, kDefaultSeed = 20261128;
 
 static HeadTypes drawTypes(Draw &draw) {
   ElementType e4m3 = ElementType::F8E4M3, e5m2 = ElementType::F8E5M2;
@@ -68,6 +68,19 @@ static void addBlockScales(ForwardProblem &problem, Draw &draw) {
   problem.known.lists.clear();
   if (draw.oneIn(2) && problem.tuning.numSplits == 0)
     addSequences(problem, draw);
+}
+
+/// The same with V of 4 bits, whose scales are of keys of a sequence, so that these are not packed.
+static void addValueScales(ForwardProblem &problem, Draw &draw) {
+  const ElementType e4m3 = ElementType::F8E4M3, e2m1 = ElementType::F4E2M1;
+  const int64_t keys = problem.seqKv;
+  addBlockScales(problem, draw);
+  problem.dtype = draw.of({HeadTypes(e2m1), HeadTypes(e2m1), HeadTypes(e4m3, e4m3, e2m1)});
+  if (!problem.lists.packedKv)
+    return;
+  problem.lists = {};
+  problem.known.lists.clear();
+  problem.seqKv = keys;
 }
 
 /// Numbers of single keys and values, and O of 8 bits, beside Q, K and V of any types.
@@ -148,6 +161,10 @@ TEST(SmallFloats, RandomProblemsComeOutRight) {
 
 TEST(BlockScales, RandomProblemsComeOutRight) {
   runRandom(fromEnvironment("HOCKET_RANDOM_MX", kDefaultMx), {}, addBlockScales);
+}
+
+TEST(ValueScales, RandomProblemsComeOutRight) {
+  runRandom(fromEnvironment("HOCKET_RANDOM_F4", kDefaultTiny), {}, addValueScales);
 }
 
 TEST(NumbersOfKeys, RandomProblemsComeOutRight) {
@@ -260,6 +277,22 @@ TEST(BlockScales, WhatNoKernelTakesIsRefusedByName) {
   const HeadTypes mixed(ElementType::BF16, ElementType::F4E2M1, ElementType::F8E4M3);
   EXPECT_THAT(refusal(mixed), HasSubstr("dtype of k is f4e2m1, whose numbers have scales of blocks; give these, too (mx)"));
   EXPECT_THAT(validate(mixed).error().message, HasSubstr("dtype of q is bf16, which no kernel takes; use f4e2m1_v_f8e4m3"));
+}
+
+TEST(ValueScales, TensorsAreWordsOfFourBlocksOfKeys) {
+  ForwardProblem problem;
+  problem.dtype = ElementType::F4E2M1;
+  EXPECT_THAT(validate(problem).error().message, HasSubstr("dtype of v is f4e2m1, whose numbers have scales of blocks; give these, too (mx)"));
+  problem.mxScales = true;
+  problem.seqKv = 300, problem.kvHeads = problem.heads = 2;
+  EXPECT_TRUE(validate(problem).ok());
+  EXPECT_EQ(problem.tensor("v").rowElements, 64);
+  EXPECT_EQ(problem.tensor("v_scale").elements(), 2 * 3 * 128);
+  problem.dropout = true;
+  EXPECT_THAT(validate(problem).error().message, HasSubstr("give V f8e4m3, or leave dropout out"));
+  problem.dropout = false;
+  problem.headDimV = 96;
+  EXPECT_THAT(validate(problem).error().message, HasSubstr("head-dim-v is 96 with V of f4e2m1, which has multiples of 64"));
 }
 
 TEST(SmallIntegers, NewKeysAreAppendedAsTheyAreStored) {

@@ -96,6 +96,21 @@ TEST(FragmentReads, TransposedAddressesAreTheKnownRecipe) {
     }
 }
 
+// Of 4 bits lane r of 16 fetches the 16 columns of a row that the 16 lanes get as element r: whole bytes of two.
+TEST(FragmentReads, TransposedReadsOfHalfBytes) {
+  const LinearLayout fragment = *mfmaOperandATile({32, 32, 64, 4}, 64, 128);
+  Result<LinearLayout> reads = transposedReads(fragment, {K, Row}, 4);
+  ASSERT_TRUE(reads.ok()) << reads.error().message;
+  constexpr unsigned perRead = 16, columnsOfByte = 2;
+  for (unsigned reg = 0; reg < 1u << fragment.inputBits(Register); ++reg)
+    for (unsigned lane = 0; lane < 64; ++lane) {
+      Coordinates address = reads->apply({{"register", reg / perRead}, {"lane", lane / 16 * 16 + reg % perRead}});
+      Coordinates item = fragment.apply({{"register", reg}, {"lane", lane}});
+      ASSERT_EQ(coordinate(address, Row), coordinate(item, K));
+      ASSERT_EQ(coordinate(address, Byte) * columnsOfByte + lane % 16, coordinate(item, Row));
+    }
+}
+
 // V in the key order that makes the score accumulator the operand: still one transposing read each.
 TEST(FragmentReads, ValuesInPermutedKeyOrder) {
   for (MfmaShape shape : {MfmaShape{32, 32, 16, 16}, MfmaShape{16, 16, 32, 16}}) {
@@ -117,9 +132,9 @@ TEST(FragmentReads, RefusesWhatOneReadCannotGive) {
   EXPECT_FALSE(transposedReads(*mfmaOperandA({}), {Row, K}, 16).ok());
   reads = directReads(*mfmaOperandA({32, 32, 8, 16}), {Row, K}, 16, 16);
   EXPECT_EQ(reads.error().message, "a read gives each lane 8 elements, the fragment has 4");
-  reads = directReads(*mfmaOperandA({}), {Row, K}, 4, 16);
+  reads = directReads(*mfmaOperandA({}), {Row, K}, 6, 12);
   EXPECT_EQ(reads.error().message,
-            "no read addresses for elements of 4 bits; known are 8, 16 and 32");
+            "no read addresses for elements of 6 bits; known are 4, 8, 16 and 32");
   reads = directReads(*mfmaOperandA({}), {Row, Col}, 16, 16);
   EXPECT_EQ(reads.error().message, "fragment has no dimensions 'row' and 'col'");
   reads = transposedReads(*mfmaOperandB({}), {K, Col}, 32);
