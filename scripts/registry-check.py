@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How good the registry's choices are: scripts/registry-check.py [--build BUILD] [--problems N] [--seed S] [--head-dim D ...]
-                                                           [--vary]
+                                                           [--vary] [--ledger]
 
 Draws random problems, predicts each under every registered kernel that takes it and under the one that the registry
 chooses (`hocket-run bench`), and compares. Predictions of the cycle model, not measurements. Split KV is left out: its
@@ -13,6 +13,10 @@ they are found, and how many there are. --json FILE keeps all predictions, from 
 --vary asks whether a choice is robust: kernels that are near the best are predicted under each variation of the cycle
 model's doubtful parameters, too, and a choice that is more than --regret per cent (default 8) behind the best of them
 under one of these is printed with it.
+
+--ledger checks the forward problems of the performance ledger in place of random ones, modifications, pages, lists and
+other types included, and then says of each chosen kernel what the best other one would lose: a kernel that gains less
+than --within per cent on all of its problems may leave the registry. About an hour of processor time.
 Exit status: 0 all within, 1 some not, 2 a prediction failed.
 """
 import argparse
@@ -20,11 +24,14 @@ import csv
 import json
 import pathlib
 import random
+import shlex
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+LEDGER = ROOT / "test" / "Performance" / "ledger.csv"
 COLUMNS = ("batch", "seq_q", "seq_kv", "heads", "kv_heads", "head_dim", "dtype", "mask")
 
 
@@ -60,19 +67,68 @@ def whole_kernels(registry, arch, head_dim):
             if kernel.get("role", "whole") == "whole" and arch in kernel["arch"] and takes(kernel, head_dim)]
 
 
-def predict(run, arch, problem, names, *further):
-    """The rows of the bench report of a problem: one."""
+def predict(run, arch, problem, names, *further, columns=COLUMNS, chosen="auto", may_fail=False):
+    """The rows of the bench report of a problem: one, or none where a kernel does not compile and that may be."""
     with tempfile.TemporaryDirectory() as directory:
         listed, out = pathlib.Path(directory, "problems.csv"), pathlib.Path(directory, "out.json")
         with listed.open("w", newline="") as stream:
-            csv.writer(stream).writerows([COLUMNS, problem])
+            csv.writer(stream).writerows([columns, problem])
         command = [run, "bench", "--device", "sim", f"--arch={arch}", "--problems", listed, "--json", out,
-                   "--kernel", "chosen=auto", *(part for name in names for part in ("--kernel", f"{name}={name}")), *further]
+                   "--kernel", f"chosen={chosen}", *(part for name in names for part in ("--kernel", f"{name}={name}")), *further]
         result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+        if not out.exists() and may_fail:
+            return []
         if not out.exists():
             print(f"registry-check.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)
             raise SystemExit(2)
         return json.loads(out.read_text())["rows"]
+
+
+def ledger_problems(arch):
+    """Options of the ledger's forward problems whose kernel is the registry's choice."""
+    with LEDGER.open(newline="") as stream:
+        lines = [row[0] for row in csv.reader(line for line in stream if not line.startswith("#"))]
+    for line in lines:
+        command, *words = shlex.split(line)
+        on = words[words.index("--arch") + 1] if "--arch" in words else "gfx950"
+        given = {"--kernel", "--schedule", "--num-splits", "--work-list"} & set(words)
+        if command == "fmha-fwd" and on == arch and not given:
+            yield shlex.join(word for place, word in enumerate(words) if "--arch" not in words[max(place - 1, 0):place + 1])
+
+
+def times_of(run, arch, options, names):
+    """What a problem takes under the registry's choice, its name in the registry, and what it takes under each other
+    kernel that can compute it; `None` where the choice is not one kernel."""
+    def found(kernel):
+        rows = predict(run, arch, (options,), (), columns=("options",), chosen=kernel, may_fail=True)
+        return rows[0]["kernels"]["chosen"] if rows else {}
+    chosen = found("auto")
+    if chosen.get("registered") not in names or not time_of(chosen):
+        return None
+    others = {name: time for name in names if name != chosen["registered"] and (time := time_of(found(name)))}
+    return chosen["registered"], time_of(chosen), others
+
+
+def check_ledger(run, arch, registry, within):
+    """The shares by which choices are off, which are printed where they are too much, and what each kernel gains."""
+    names = [kernel["name"] for kernel in registry["kernels"]
+             if kernel.get("role", "whole") == "whole" and arch in kernel["arch"]]
+    listed = list(ledger_problems(arch))
+    off, gains = [], {}
+    with ThreadPoolExecutor() as pool:
+        for options, found in zip(listed, pool.map(lambda options: times_of(run, arch, options, names), listed)):
+            if not found or not found[2]:
+                continue
+            name, time, others = found
+            best = min(others, key=others.get)
+            off.append(max(0.0, time / others[best] - 1))
+            gains[name] = max(gains.get(name, -1.0), others[best] / time - 1)
+            if off[-1] > within / 100:
+                print(f"{options}: {name} {time:.1f} us, {best} {others[best]:.1f} us ({100 * off[-1]:.1f} % slower)",
+                      flush=True)
+    for name, gain in sorted(gains.items(), key=lambda each: each[1]):
+        print(f"{name}: at most {100 * gain:.1f} % faster than the best other kernel")
+    return off
 
 
 def time_of(entry):
@@ -149,11 +205,17 @@ def main():
     parser.add_argument("--vary", action="store_true")
     parser.add_argument("--regret", type=float, default=8.0)
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--ledger", action="store_true")
     options = parser.parse_args()
-    drawn = problems(options.problems, options.seed, options.head_dim, options.most_work)
     registry = json.loads((ROOT / "kernels" / "registry.json").read_text())
-    rows = kept(options.json)
     run = options.build / "bin" / "hocket-run"
+    if options.ledger:
+        off = check_ledger(run, options.arch, registry, options.within)
+        far = sum(share > options.within / 100 for share in off)
+        print(f"ledger: {len(off) - far} of {len(off)} choices within {options.within:g} % of the best")
+        return 1 if far else 0
+    drawn = problems(options.problems, options.seed, options.head_dim, options.most_work)
+    rows = kept(options.json)
     off, behind = [], []
     for problem in drawn:
         if problem not in rows:

@@ -1,5 +1,4 @@
 """Tensors of other libraries: reading their memory, and making new ones like them."""
-import functools
 import sys
 
 from . import _hocket, _ready

@@ -190,7 +190,7 @@ TEST(BackwardReference, FiniteDifferencesOfBlockLists) {
   setBlockLists(listBlocks(1, 2, 2, 2, kinds), inputs);
   BlockTable table(problem, inputs);
   GroupTensors tensors{numbers(2 * 20 * 8, 1), numbers(70 * 8, 2), numbers(70 * 8, 3), numbers(2 * 20 * 8, 4), {},
-                       {}, &table};
+                       {}, {}, &table};
   GroupGradients gradients = computeGradients(problem, tensors, 0, 0, &even);
   auto check = [&](std::vector<double> GroupTensors::*of, const std::vector<double> &gradient) {
     for (size_t i = 0; i < gradient.size(); i += 1 + gradient.size() / 40) {
