@@ -23,10 +23,10 @@ namespace hocket::attention {
 /// One group's tensors in double, dense: [query head of the group, query, element] and [key, element].
 struct GroupTensors {
   std::vector<double> q, k, v, dO;
-  std::vector<double> dLse; ///< [query head of the group, query]; empty: there is none
   std::vector<double> sinks;        ///< [query head of the group], if the problem has a sink
   std::vector<double> dropoutState; ///< the tensor "dropout_state"; all zeros if it is empty
   const BlockTable *blocks = nullptr; ///< what lists say, if the problem has some
+  std::vector<double> dLse{}; ///< [query head of the group, query]; empty: there is none
 };
 
 /// What bounds the rounding of a kernel, for each row of a gradient: the sum of the sizes of what is added up; of what

@@ -9,7 +9,7 @@
 using namespace hocket;
 using namespace hocket::attention;
 
-/// sum(dO * O) of one group: what the gradients are of.
+/// sum(dO * O), and of LSE's gradient sum(dLSE * LSE), of one group: what the gradients are of.
 static double loss(const ForwardProblem &problem, const GroupTensors &t, const ScoreRules *rules,
                    const std::vector<BlockKind> *kinds = nullptr) {
   int64_t heads = problem.heads / problem.kvHeads, dim = problem.headDim, dimV = problem.valueHeadDim();
@@ -41,6 +41,8 @@ static double loss(const ForwardProblem &problem, const GroupTensors &t, const S
     }
     for (int64_t d = 0; d != dimV && sum != 0; ++d)
       total += t.dO[row * dimV + d] * output[d] / sum;
+    if (!t.dLse.empty() && sum != 0)
+      total += t.dLse[row] * std::log(sum);
   }
   return total;
 }
@@ -54,12 +56,14 @@ static std::vector<double> numbers(size_t count, uint32_t seed) {
   return result;
 }
 
-static void compareWithDifferences(const ForwardProblem &problem, const ScoreRules *rules = nullptr) {
-  SCOPED_TRACE(problem.describe());
+static void compareWithDifferences(const ForwardProblem &problem, const ScoreRules *rules, bool lseGradient) {
+  SCOPED_TRACE(problem.describe() + (lseGradient ? ", LSE's gradient" : ""));
   size_t queries = problem.heads / problem.kvHeads * problem.seqQ, keys = problem.seqKv;
   GroupTensors tensors{numbers(queries * problem.headDim, 1), numbers(keys * problem.headDim, 2),
                        numbers(keys * problem.valueHeadDim(), 3), numbers(queries * problem.valueHeadDim(), 4),
                        numbers(problem.heads / problem.kvHeads, 5), {3, 0, 1, 0}};
+  if (lseGradient)
+    tensors.dLse = numbers(queries, 6);
   GroupGradients gradients = computeGradients(problem, tensors, 0, 0, rules);
   auto check = [&](std::vector<double> GroupTensors::*of, const std::vector<double> &gradient,
                    const char *name) {
@@ -80,6 +84,11 @@ static void compareWithDifferences(const ForwardProblem &problem, const ScoreRul
   check(&GroupTensors::v, gradients.dv, "dv");
   if (problem.sink)
     check(&GroupTensors::sinks, gradients.others["sink"].values, "d_sink");
+}
+
+static void compareWithDifferences(const ForwardProblem &problem, const ScoreRules *rules = nullptr) {
+  for (bool lseGradient : {false, true})
+    compareWithDifferences(problem, rules, lseGradient);
 }
 
 static ForwardProblem problemOf(int64_t seqQ, int64_t seqKv, int64_t dim, int64_t dimV,
@@ -190,7 +199,7 @@ TEST(BackwardReference, FiniteDifferencesOfBlockLists) {
   setBlockLists(listBlocks(1, 2, 2, 2, kinds), inputs);
   BlockTable table(problem, inputs);
   GroupTensors tensors{numbers(2 * 20 * 8, 1), numbers(70 * 8, 2), numbers(70 * 8, 3), numbers(2 * 20 * 8, 4), {},
-                       {}, {}, &table};
+                       {}, &table};
   GroupGradients gradients = computeGradients(problem, tensors, 0, 0, &even);
   auto check = [&](std::vector<double> GroupTensors::*of, const std::vector<double> &gradient) {
     for (size_t i = 0; i < gradient.size(); i += 1 + gradient.size() / 40) {

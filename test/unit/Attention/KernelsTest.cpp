@@ -73,7 +73,7 @@ TEST(Kernels, ThresholdsOfTheShippedRegistry) {
       {4, 16, 16, 2048, 384, 128, false, "fmha_fwd_dual_wave_items"},
       {4, 16, 16, 2048, 512, 128, false, "fmha_fwd_dual_wave_items"},
       {8, 64, 64, 512, 512, 128, false, "fmha_fwd_dual_wave_items"},
-      {4, 64, 64, 1024, 1024, 64, false, "fmha_fwd_dual_wave_small_heads_items"},
+      {4, 64, 64, 1024, 1024, 64, false, "fmha_fwd_ping_pong_small_heads"},
       {4, 16, 16, 2048, 2048, 128, false, "fmha_fwd_dual_wave_items"},
       {1, 9, 9, 2048, 2048, 128, false, "fmha_fwd_lone_wave_spread"},
       {1, 16, 16, 2048, 2048, 128, false, "fmha_fwd_lone_wave_spread"},
