@@ -106,7 +106,7 @@ def refused(message, q=q, k=k, v=k, dtype="f8e4m3", **scales):
 
 
 of_four = dict(q=q4, k=k4, v=v8, dtype="f4e2m1_v_f8e4m3")
-refused("argument 'v' has elements of bf16 beside f4e2m1, wanted one of f8e4m3", **of_four | dict(dtype="f4e2m1_v_bf16", v=bf16(v8)))
+refused("argument 'v' has elements of bf16 beside f4e2m1, wanted one of f4e2m1, f8e4m3", **of_four | dict(dtype="f4e2m1_v_bf16", v=bf16(v8)))
 refused("argument 'q_scale' has the shape (2, 40, 4, 2), wanted (2, 40, 4, 4): one for each 32 elements of 'q'", **of_four,
         q_scale=q4_scale[..., :2], k_scale=k4_scale)
 refused("argument 'k' has heads of 64 elements, 'q' of 128", **of_four | dict(k=k4[..., :32].copy()))

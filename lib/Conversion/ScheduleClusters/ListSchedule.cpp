@@ -40,6 +40,8 @@ static constexpr size_t kMfmasOfLoad = 2;
 /// waves at 256 bytes a cycle.
 static constexpr int64_t kLdsCyclesOfByte = 1;
 
+static constexpr StringLiteral kRoundsToFourBits = "llvm.amdgcn.cvt.scalef32.pk.fp4";
+
 /// Vector instructions without an op of their own.
 static bool isVectorIntrinsic(Operation *op) {
   auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
@@ -48,7 +50,7 @@ static bool isVectorIntrinsic(Operation *op) {
   StringRef name = call.getIntrin();
   bool narrows = name == "llvm.amdgcn.cvt.pk.fp8.f32" || name == "llvm.amdgcn.cvt.pk.bf8.f32" ||
                  name == "llvm.amdgcn.cvt.pk.u8.f32" || name == "llvm.amdgcn.cvt.pknorm.u16" ||
-                 name.starts_with("llvm.amdgcn.cvt.scalef32.pk.fp4");
+                 name.starts_with(kRoundsToFourBits);
   return narrows || name.starts_with("llvm.amdgcn.fdot2") || name == "llvm.amdgcn.perm" || name == "llvm.amdgcn.bitop3";
 }
 
@@ -90,10 +92,18 @@ bool hocket::scheduling::addsToMemory(Operation *op) { return isa<ROCDL::RawPtrB
 /// Fetches, and what adds to memory, which gives nothing back either: their order among each other is kept.
 static bool isFetch(Operation *op) { return isa<ROCDL::RawPtrBufferLoadLdsOp>(op) || addsToMemory(op); }
 
+/// Whether `op` exchanges weights of 4 bits between the halves of a wave, right behind their rounding.
+static bool exchangesFourBits(Operation *op) {
+  return isa<ROCDL::Permlane32SwapOp>(op) && llvm::any_of(op->getOperands(), [](Value value) {
+    auto call = value.getDefiningOp<LLVM::CallIntrinsicOp>();
+    return call && call.getIntrin().starts_with(kRoundsToFourBits);
+  });
+}
+
 bool hocket::scheduling::isSchedulable(Operation *op, const tile::Interleave &how) {
   if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
     return false;
-  return isMfma(op) || isVectorIntrinsic(op) || isa<ROCDL::Permlane32SwapOp>(op) || isLdsRead(op) || isFetch(op) || isScalarLoad(op) ||
+  return isMfma(op) || isVectorIntrinsic(op) || exchangesFourBits(op) || isLdsRead(op) || isFetch(op) || isScalarLoad(op) ||
          (how.powers && isPowerIntrinsic(op)) || isMemoryEffectFree(op);
 }
 
