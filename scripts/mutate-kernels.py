@@ -56,6 +56,9 @@ PING_PONG = """64x128 256x256 256x384 256x512 256x640 256x1024 256x1152 33x97 22
     100x333,data=large 40x300,scale=-0.1"""
 # And such that the diagonal cuts in every place.
 PING_PONG_CAUSAL = PING_PONG + " 256x330 256x460 256x520 700x700 700x764 700x732 225x512 225x576 33x256 40x9 300x33"
+# Scales of the last keys, and maxima that move, in every place of a loop that has three tiles a turn.
+F4_LOOP = " " + " ".join(f"40x{keys},data={data}" for keys in (780, 900, 1030, 1150, 1280)
+                         for data in ("normal", "large"))
 # Few queries of heads that share keys; waves share the tiles of 128 keys, whole ones and such as end for one of them.
 SPLIT_WAVES = """1x1,heads=8 1x128,heads=8 1x100,heads=8 1x256,heads=8 1x384,heads=8 1x512,heads=8,data=rising 1x333,heads=8
     1x1000,heads=8,kv-heads=2,batch=2,data=rising 3x700,heads=8,data=rising 1x40,heads=8 1x520,heads=8,data=large
@@ -114,6 +117,22 @@ WORK_LIST = """1x1,seqlens-q=150+1+0+129+1+1,seqlens-kv=150+300+40+200+1700+0,wo
 # Windows so wide that sequences are cut, too.
 WORK_LIST_WINDOW = WORK_LIST + " " + " ".join(f"{problem},window=5000+0" for problem in WORK_LIST.split())
 COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
+# Waves that share the slices fold eight each at a time: each wave has some, and some have more.
+COMBINE_WAVES = COMBINE + " 3x4200,num-splits=64 1x5000,num-splits=78,data=rising 2x1300,num-splits=20"
+# Of packed queries: empty sequences, rows that are not used, sequences with fewer keys than slices.
+COMBINE_PACKED = """1x1,seqlens-q=5/6+0+3+1,seqlens-kv=300/310+70+0+1
+    1x1,seqlens-q=40/41+129+1,seqlens-kv=300/305+900+64,heads=2,data=rising
+    1x1,seqlens-q=1/2+1+1,seqlens-kv=600/601+2+1300,heads=8,kv-heads=2,num-splits=20
+    1x1,seqlens-q=7/9+33,seqlens-kv=500/510+700,scale=-0.1"""
+# Decoding and few queries of heads that share keys, whose rows are pairs of a query and a head: blocks of rows that end
+# within a query, several blocks, loops of every length.
+GROUPED = """1x1 1x40 1x64 1x128 1x192 1x256,data=rising 1x333,batch=2 2x520,data=rising 3x700 5x320 9x300 17x450,batch=2,data=rising
+    43x200 45x384,data=rising 130x600 33x97 4x3 9x9 1x448,scale=-0.1 2x640,data=large """
+# And such that the diagonal, or an end of a window of many tiles, cuts a tile in every place of a loop.
+GROUPED_KEYS = (110, 170, 264, 328, 392, 456, 520, 648)
+GROUPED += " ".join(f"43x{keys}" for keys in GROUPED_KEYS)
+GROUPED_WINDOWS = GROUPED + " 3x500,window=200+0 20x900,window=0+0 60x300,window=40+30 5x1500,window=900+0 " + " ".join(
+    f"43x{keys + 300},window={left}+{right}" for keys in GROUPED_KEYS for left, right in ((400, 0), (250, 20)))
 # One kernel of each kind of modification: ranges of tiles with a hole, scores, dropout, lists.
 # Rows of biases of odd lengths, no multiples of four bytes, are loaded element by element, and so are those of a tile
 # that the last key cuts: whole tiles too, in loops of every length. A scale below 0 negates Q.
@@ -230,7 +249,20 @@ def forward_runs():
     yield ("vectors16-group_rows-d128-none", f"--kernel fmha_fwd_group_rows --heads 6 --kv-heads 2 {vectors}", "none",
            PAGED_VECTORS)
     yield "paged16-lists-d128-none", "--kernel fmha_fwd_double_buffer_w4 --page-size 16 --page-table csr", "none", PAGED
-    yield "combine-d64", f"{split} 9 --launch 2", "none", COMBINE
+    yield "combine-d64", f"{split} 9 --launch 2", "none", COMBINE_WAVES
+    for head in (64, 128):
+        sliced = f"--head-dim {head} --num-splits 3 --sink --launch 2"
+        yield f"combine-sink-d{head}", sliced, "none", COMBINE
+        yield f"combine-packed-sink-d{head}", sliced, "causal", COMBINE_PACKED
+    yield "combine-packed-d64", "--head-dim 64 --num-splits 3 --launch 2", "none", COMBINE_PACKED
+    # Group sizes that are no power of two.
+    for heads, kv_heads in ((24, 8), (7, 1)):
+        grouped = f"--heads {heads} --kv-heads {kv_heads} --kernel fmha_fwd_group_rows"
+        yield f"group_rows-d128-{heads}-{kv_heads}-causal", grouped, "causal", GROUPED
+        for kernel, head in (("group_rows", 128), ("group_rows_windows", 64)):
+            yield (f"{kernel}-window-sink-d{head}-{heads}-{kv_heads}",
+                   f"--heads {heads} --kv-heads {kv_heads} --head-dim {head} --kernel fmha_fwd_{kernel} --window 90,0 --sink",
+                   "none", GROUPED_WINDOWS)
 
 
 def small_runs():
@@ -240,6 +272,12 @@ def small_runs():
     yield "f8-ping_pong-d128-causal", f"{scaled} --kernel fmha_fwd_f8_ping_pong_causal", "causal", PING_PONG_CAUSAL
     yield "mx8-ping_pong-d128-none", f"{e4m3} --mx --kernel fmha_fwd_mx8_ping_pong", "none", PING_PONG
     yield "mx4-ping_pong-d128-none", "--dtype f4e2m1_v_f8e4m3 --mx --kernel fmha_fwd_mx4_ping_pong", "none", PING_PONG
+    fours = "--dtype f4e2m1 --mx --kernel fmha"
+    for mask in ("none", "causal"):
+        problems = (PING_PONG_CAUSAL if mask == "causal" else PING_PONG) + F4_LOOP
+        for kernel in ("any_head", "ping_pong"):
+            yield f"f4-{kernel}-d128-{mask}", f"{fours}_fwd_f4_{kernel}", mask, problems
+    yield "f4-split-d128-causal", f"{fours}_split_f4 --num-splits 3", "causal", SPLIT_W4 + " 65x1000,data=large 40x1300,data=large"
     integers = "--dtype i8_v_f8e4m3 --descale"
     yield "i8-ping_pong-d128-none", f"{integers} --kernel fmha_fwd_i8_ping_pong", "none", PING_PONG
     yield ("i8-ping_pong-sage-d128-causal", f"{integers} --descale-rows 32 --descale-keys 64 --descale-channels "
@@ -285,6 +323,10 @@ def backward_runs():
         yield f"backward-{part}-dropout", f"--head-dim 64 --dropout 0.3 --dropout-seed 5,7 --launch {launch}", "none", BACKWARD
         yield f"backward-{part}-slopes", f"--head-dim 64 --soft-cap 3 --launch {launch}", "none", BACKWARD
         yield f"backward-{part}-packed", f"--head-dim 64 --launch {launch}", "causal", BACKWARD_PACKED
+    for head in (64, 128):
+        for name, problems in (("", BACKWARD), ("-packed", BACKWARD_PACKED)):
+            yield (f"backward-delta-lse_gradient-d{head}{name}", f"--head-dim {head} --lse-gradient --launch 1", "causal",
+                   problems)
     lists = "--head-dim 64 --block-mask random:0.5 --block-size 128,32"
     yield "backward-dq-lists", f"{lists} --launch 4", "none", BACKWARD_LISTED
     yield "backward-dq-lists-window", f"{lists} --window 60,20 --launch 4", "causal", BACKWARD_LISTED_WINDOW
@@ -315,7 +357,7 @@ def options_of(problem):
 
 
 # What leaves no registers for LSE.
-WITHOUT_LSE = ("fmha_fwd_products_apart", "fmha_fwd_f8_ping_pong_causal")
+WITHOUT_LSE = ("fmha_fwd_products_apart", "fmha_fwd_f8_ping_pong_causal", "fmha_fwd_f4_ping_pong")
 
 
 def runs(build, directory):

@@ -585,21 +585,22 @@ static Status checkStrideNames(const ForwardProblem &problem,
 Status attention::validate(const ForwardProblem &problem) {
   if (Status status = checkExtents(problem); !status.ok())
     return status;
+  // Types and scales come first: elements of 4 bits, which have no whole bytes, are in no pages.
+  if (Status status = attention::validate(problem.dtype); !status.ok())
+    return status;
+  if (Status status = checkBlockScales(problem); !status.ok())
+    return status;
   if (Status status = checkPages(problem); !status.ok())
     return status;
   if (Status status = checkUpdate(problem); !status.ok())
     return status;
   if (Status status = checkDescales(problem); !status.ok())
     return status;
-  if (Status status = checkBlockScales(problem); !status.ok())
-    return status;
   if (Status status = checkLists(problem); !status.ok())
     return status;
   if (Status status = checkWork(problem); !status.ok())
     return status;
   if (Status status = checkModifications(problem); !status.ok())
-    return status;
-  if (Status status = attention::validate(problem.dtype); !status.ok())
     return status;
   std::vector<TensorSpec> tensors = problem.tensors();
   if (Status status = checkStrideNames(problem, tensors); !status.ok())
