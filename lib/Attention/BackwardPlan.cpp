@@ -77,7 +77,8 @@ static bool wantsPairs(const ForwardProblem &problem) {
     return false;
   constexpr int64_t kRound = kWorkgroupsOfTwo * kUnits, kManyRounds = 4;
   const int64_t all = workgroupsOfTwo(problem), ofBatch = all / std::max<int64_t>(problem.batch, 1);
-  return all <= kRound || (ofBatch <= kRound && all >= kManyRounds * kRound && all % kRound == 0);
+  return all <= kRound || problem.batch == 1 ||
+         (ofBatch <= kRound && all >= kManyRounds * kRound && all % kRound == 0);
 }
 
 /// The same, a heavy block on a unit beside a light one.
