@@ -69,15 +69,17 @@ static bool wantsTwoOnAUnit(const ForwardProblem &problem) {
 }
 
 /// Whether of those a heavy one should share its unit with a light one: under a causal mask the first blocks have most
-/// to do. Where all workgroups are there at once, nobody makes up for a unit that has two heavy ones. So it is where each
-/// batch is there at once and many rounds of workgroups are full: otherwise the last round is shorter without pairs
+/// to do. Where all workgroups are there at once, nobody makes up for a unit that has two heavy ones. Where lighter ones
+/// of the same batch follow, the older of two heavy ones is faster, and the other is late. With several batches it is so
+/// where each is there at once and many rounds of workgroups are full: otherwise the last round is shorter without pairs
 /// (docs/notes/2026-11-28-robust-choices.md).
 static bool wantsPairs(const ForwardProblem &problem) {
   if (problem.visibility != Visibility::causal() || problem.blocks.any())
     return false;
   constexpr int64_t kRound = kWorkgroupsOfTwo * kUnits, kManyRounds = 4;
   const int64_t all = workgroupsOfTwo(problem), ofBatch = all / std::max<int64_t>(problem.batch, 1);
-  return all <= kRound || (ofBatch <= kRound && all >= kManyRounds * kRound && all % kRound == 0);
+  return all <= kRound || problem.batch == 1 ||
+         (ofBatch <= kRound && all >= kManyRounds * kRound && all % kRound == 0);
 }
 
 /// The same, a heavy block on a unit beside a light one.

@@ -81,9 +81,9 @@ def Tile_BlockIdOp : Tile_Op<"block_id", [AttrSizedOperandSegments, Pure, Tile_G
     which a chip has `xcds`; where the number of heads is a multiple of it, neighbouring heads, which
     share K and V, get workgroups of the same XCD, and so share its L2 cache.
 
-    With `paired` the second half of the blocks comes in the opposite order. Where two workgroups share each compute
-    unit, and all are there at once, the first half of them are the first on their units, and whoever has most to do
-    shares its unit with whoever has least.
+    With `paired` the second half of those blocks of a head comes in the opposite order that have room at once, two
+    workgroups on each compute unit. The first half of them are the first on their units, and whoever has most to do
+    shares its unit with whoever has least. The other blocks follow in order.
 
     With `of(%n)`, an argument of the kernel, there are n rows of each batch, whatever the view has: where sequences
     of lengths of their own lie one behind the other, n is the longest one's.

@@ -408,7 +408,7 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
       Value last = arith::SubIOp::create(emit, extent, emit.i32(1));
       Value lastBlock = emit.uniform(arith::DivUIOp::create(emit, last, rows));
       if (op.getPaired())
-        block = secondHalfBackwards(emit, block, lastBlock);
+        block = secondHalfBackwards(emit, block, lastOfPairs(op, emit, heads, lastBlock));
       if (op.getLastRowsFirst())
         block = arith::SubIOp::create(emit, lastBlock, block);
     }
@@ -420,12 +420,22 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
     return {batch, head, row};
   }
 
-  /// Of blocks 0 to `last` the first half in order, and then the others from the last on.
+  /// The last of a head's blocks, `last` being that of all, that have room at once on the chip's units, two on each.
+  Value lastOfPairs(tile::BlockIdOp op, Emitter &emit, Value heads, Value last) const {
+    constexpr int64_t kPair = 2;
+    Value room = emit.i32(kPair * state.of(op).arch->chip.computeUnits);
+    Value ofHead = emit.uniform(arith::DivUIOp::create(emit, room, heads));
+    Value lastAtOnce = arith::SubIOp::create(emit, arith::MaxUIOp::create(emit, ofHead, emit.i32(1)), emit.i32(1));
+    return arith::MinUIOp::create(emit, last, lastAtOnce);
+  }
+
+  /// Of blocks 0 to `last` the first half in order, and then the others from the last on; then those behind `last`.
   static Value secondHalfBackwards(Emitter &emit, Value block, Value last) {
     Value half = arith::ShRUIOp::create(emit, emit.add(last, emit.i32(2)), emit.i32(1));
     Value isFirst = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, block, half);
+    Value isBehind = arith::CmpIOp::create(emit, arith::CmpIPredicate::ugt, block, last);
     Value opposite = arith::SubIOp::create(emit, emit.add(last, half), block);
-    return arith::SelectOp::create(emit, isFirst, block, opposite);
+    return arith::SelectOp::create(emit, arith::OrIOp::create(emit, isFirst, isBehind), block, opposite);
   }
 
   /// Workgroups `index`, `index` + xcds, ... run on one XCD: they get neighbouring heads. Only a

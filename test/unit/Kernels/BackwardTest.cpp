@@ -289,7 +289,10 @@ TEST(Backward, ManyWorkgroupsShareUnits) {
   // Nothing follows the first two of each unit, which differ: a heavy one comes beside a light one.
   problem.forward.visibility = Visibility::causal();
   EXPECT_EQ(first(), "fmha_bwd_dkdv_two_on_a_unit_paired");
+  // As it does where lighter ones follow, but not where another batch does.
   problem.forward.seqQ = problem.forward.seqKv = 8192;
+  EXPECT_EQ(first(), "fmha_bwd_dkdv_two_on_a_unit_paired");
+  problem.forward.batch = 2;
   EXPECT_EQ(first(), "fmha_bwd_dkdv_two_on_a_unit");
   problem.forward.headDim = problem.forward.headDimV = 64;
   EXPECT_EQ(first(), "fmha_bwd_dkdv_double_buffer");
