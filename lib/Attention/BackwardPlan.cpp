@@ -68,11 +68,11 @@ static bool wantsTwoOnAUnit(const ForwardProblem &problem) {
   return isOfTwo(problem.headDim) && isOfTwo(problem.valueHeadDim()) && workgroupsOfTwo(problem) > kUnits;
 }
 
-/// Whether of those a heavy one should share its unit with a light one: under a causal mask the first blocks have most
-/// to do. Where all workgroups are there at once, nobody makes up for a unit that has two heavy ones. Where lighter ones
-/// of the same batch follow, the older of two heavy ones is faster, and the other is late. With several batches it is so
-/// where each is there at once and many rounds of workgroups are full: otherwise the last round is shorter without pairs
-/// (docs/notes/2026-11-28-robust-choices.md).
+/// Whether of those a heavy one should share its unit with a light one: under a causal mask the first blocks have
+/// most to do. Where all workgroups are there at once, nobody makes up for a unit that has two heavy ones. Where
+/// lighter ones of the same batch follow, the older of two heavy ones is faster, and the other is late. With several
+/// batches it is so where each is there at once and many rounds of workgroups are full: otherwise the last round is
+/// shorter without pairs (docs/notes/2026-11-28-robust-choices.md).
 static bool wantsPairs(const ForwardProblem &problem) {
   if (problem.visibility != Visibility::causal() || problem.blocks.any())
     return false;
