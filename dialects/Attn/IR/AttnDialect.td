@@ -60,8 +60,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     left out, schedule and head decide (docs/HeadSizes.md). `workgroups` is how many workgroups are to share a compute
     unit: the kernel is made to fit into its share of registers and LDS, or refused; where it is left out, the schedule
     says whether that matters. `block_order(heavy_first)`, the default, starts the blocks of rows with most visible keys
-    first and keeps neighbouring heads on one XCD; `paired` takes their second half in the opposite order, so that
-    of two workgroups on a compute unit that start together one has much to do and one little; `linear` does nothing
+    first and keeps neighbouring heads on one XCD; `paired` takes the second half of those that start together in the
+    opposite order, so that of two workgroups on a compute unit one has much to do and one little; `linear` does nothing
     of that.
 
     `element_type` is that of Q, K, V and O; where they differ, it lists them: `element_type(q = bf16, k = f16)`;
