@@ -420,11 +420,14 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
     return {batch, head, row};
   }
 
-  /// The last of a head's blocks, `last` being that of all, that have room at once on the chip's units, two on each.
+  /// The last of a head's blocks, `last` being that of all, that have room at once on the chip's units, two on each. Heads
+  /// count as the next power of two: a division would take as long as few tiles.
   Value lastOfPairs(tile::BlockIdOp op, Emitter &emit, Value heads, Value last) const {
-    constexpr int64_t kPair = 2;
+    constexpr int64_t kPair = 2, kBits = 32;
     Value room = emit.i32(kPair * state.of(op).arch->chip.computeUnits);
-    Value ofHead = emit.uniform(arith::DivUIOp::create(emit, room, heads));
+    Value others = arith::SubIOp::create(emit, heads, emit.i32(1));
+    Value zeros = LLVM::CountLeadingZerosOp::create(emit, others.getType(), others, /*is_zero_poison=*/false);
+    Value ofHead = arith::ShRUIOp::create(emit, room, arith::SubIOp::create(emit, emit.i32(kBits), zeros));
     Value lastAtOnce = arith::SubIOp::create(emit, arith::MaxUIOp::create(emit, ofHead, emit.i32(1)), emit.i32(1));
     return arith::MinUIOp::create(emit, last, lastAtOnce);
   }
