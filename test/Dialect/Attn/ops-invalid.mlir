@@ -5,7 +5,7 @@ attn.forward @f64 element_type(f64) head_dim(128)
 
 // -----
 
-// expected-error @below {{element type 'i8' of 'v' is not supported, use bf16, f16, f32 or a float of 8 bits}}
+// expected-error @below {{element type 'i8' of 'v' is not supported, use bf16, f16, f32, f4E2M1FN or a float of 8 bits}}
 attn.forward @i8 element_type(i8) head_dim(128)
 
 // -----

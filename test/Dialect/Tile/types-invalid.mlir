@@ -257,17 +257,17 @@
 
 // -----
 
-// expected-error @below {{fragment of 'f4E2M1FN' in layout acc, expected lhs or rhs without 'bits'}}
+// expected-error @below {{fragment of 'f4E2M1FN' in layout acc, expected lhs, rhs, lhs_acc or rhs_acc without 'bits'}}
 "some.op"() {type = !tile.frag<64x64xf4E2M1FN, acc>} : () -> ()
 
 // -----
 
-// expected-error @below {{fragment of 'f4E2M1FN' in layout lines, expected lhs or rhs without 'bits'}}
+// expected-error @below {{fragment of 'f4E2M1FN' in layout lines, expected lhs, rhs, lhs_acc or rhs_acc without 'bits'}}
 "some.op"() {type = !tile.frag<64x64xf4E2M1FN, lines>} : () -> ()
 
 // -----
 
-// expected-error @below {{fragment of 'f4E2M1FN' in layout lhs, expected lhs or rhs without 'bits'}}
+// expected-error @below {{fragment of 'f4E2M1FN' in layout lhs, expected lhs, rhs, lhs_acc or rhs_acc without 'bits'}}
 "some.op"() {type = !tile.frag<64x64xf4E2M1FN, lhs bits(16)>} : () -> ()
 
 // -----
