@@ -88,9 +88,9 @@ Result<PlannedLaunch> Planner::firstMade(const KernelEntry &chosen, const Forwar
   auto kernel = find(chosen, problem);
   if (kernel.ok())
     return PlannedLaunch{chosen.name, *std::move(kernel)};
-  // A bug must be reported: another kernel would hide it, as it would that a bundle lacks what is best.
-  const bool isMissing = kernel.error().kind == ErrorKind::NotFound && !problem.isModified() && !problem.lists.any();
-  if (kernel.error().kind == ErrorKind::Internal || isMissing)
+  // A bug must be reported: another kernel would hide it, as it would hide a bundle that lacks what is best or was changed.
+  const bool mayTryOthers = problem.isModified() || problem.lists.any() || kernel.error().kind == ErrorKind::Unsupported;
+  if (kernel.error().kind == ErrorKind::Internal || !mayTryOthers)
     return kernel.error();
   std::vector<PassedOver> passedOver = {{chosen.name, kernel.error().message}};
   for (const KernelEntry *other : kernels.alternatives(chosen, problem, architecture)) {

@@ -185,7 +185,7 @@ Status checkSpills(const ResourceReport &report, Spills allowed, const SharedUni
                             kernel.dynamicStack ? " and a dynamic stack" : "", kernel.vgpr, kernel.agpr,
                             whySpills(kernel, report.cpu, workgroupsOf(kernel.name)));
   }
-  return message.empty() ? Status::success() : Status(invalidInput(message));
+  return message.empty() ? Status::success() : Status(unsupported(message));
 }
 
 } // namespace hocket::hsaco

@@ -275,7 +275,7 @@ TEST(BlockScales, WhatNoKernelTakesIsRefusedByName) {
   problem.lists.usedKv = problem.update.appends = true;
   EXPECT_THAT(refused(problem), HasSubstr("quantise keys before, and leave append and rotary out"));
   const HeadTypes mixed(ElementType::BF16, ElementType::F4E2M1, ElementType::F8E4M3);
-  EXPECT_THAT(refusal(mixed), HasSubstr("dtype of k is f4e2m1, whose numbers have scales of blocks; give these, too (mx)"));
+  EXPECT_THAT(refusal(mixed), HasSubstr("dtype of q is bf16, which no kernel takes; use f4e2m1_v_f8e4m3"));
   EXPECT_THAT(validate(mixed).error().message, HasSubstr("dtype of q is bf16, which no kernel takes; use f4e2m1_v_f8e4m3"));
 }
 
