@@ -66,7 +66,7 @@ enum class Spills {
 /// Of each kernel, how many of its workgroups the compiler was asked to fit on a compute unit, which no code object says.
 using SharedUnits = std::map<std::string, int64_t>;
 
-/// Fails (`InvalidInput`) where a kernel spills registers or uses scratch memory and that is not `allowed`. The message
+/// Fails (`Unsupported`) where a kernel spills registers or uses scratch memory and that is not `allowed`. The message
 /// says how many registers a wave may have, and what limits them; a kernel that `shared` does not name has a unit to itself.
 /// Scratch traffic counts in vmcnt, so it breaks hand-counted waits besides being slow.
 Status checkSpills(const ResourceReport &report, Spills allowed, const SharedUnits &shared = {});
