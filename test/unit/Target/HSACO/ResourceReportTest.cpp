@@ -83,7 +83,7 @@ TEST(ResourceReport, ASpillIsAnErrorUnlessAllowed) {
   ASSERT_GT(kernel.vgprSpills, 0u);
   Status checked = checkSpills(*report, Spills::None);
   ASSERT_FALSE(checked.ok());
-  EXPECT_EQ(checked.error().kind, ErrorKind::InvalidInput);
+  EXPECT_EQ(checked.error().kind, ErrorKind::Unsupported);
   EXPECT_EQ(checked.error().message,
             "kernel 'pressure' spills " + std::to_string(kernel.vgprSpills) +
                 " vector and 0 scalar registers and uses " + std::to_string(kernel.scratchBytes) +
