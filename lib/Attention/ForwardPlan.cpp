@@ -226,8 +226,9 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &p
   return remember(plans, problem, [&] {
     auto plan = makePlan(problem, units);
     // Slices are the heuristic's wish: without kernels for them, or if these do not compile, there is a way.
-    if (!plan.ok() && plan.error().kind != ErrorKind::InvalidInput && plan.error().kind != ErrorKind::Internal &&
-        problem.tuning.numSplits == 0)
+    const bool mayGoWithout = problem.tuning.numSplits == 0 && !plan.ok() &&
+                              (plan.error().kind == ErrorKind::NotFound || plan.error().kind == ErrorKind::Unsupported);
+    if (mayGoWithout)
       plan = makePlan(problem, 0);
     return plan;
   });
