@@ -20,14 +20,14 @@ static constexpr std::string_view kTwoOnAUnit = "two_on_a_unit", kAlternateTwo =
 
 std::string_view attention::toString(BackwardPart part) {
   constexpr std::string_view names[] = {"delta", "dkdv",     "dk",    "dv",      "dq",
-                                        "sink",  "captured", "fused", "convert", "lists"};
+                                        "sink",  "captured", "fused", "convert", "sum", "lists"};
   return names[static_cast<size_t>(part)];
 }
 
 /// Whether a part computes scores, and so looks at masks and modifications; and whether it follows a schedule.
 static bool hasScores(BackwardPart part) {
   return part != BackwardPart::Delta && part != BackwardPart::Sink && part != BackwardPart::Convert &&
-         part != BackwardPart::Lists;
+         part != BackwardPart::Sum && part != BackwardPart::Lists;
 }
 static bool isLoop(BackwardPart part) { return hasScores(part) && part != BackwardPart::Captured; }
 
@@ -57,15 +57,16 @@ static BackwardKernel spilling(BackwardKernel kernel) {
 }
 
 /// Workgroups of dK and dV where two share a compute unit.
-static int64_t workgroupsOfTwo(const ForwardProblem &problem) {
-  int64_t blocks = (problem.seqKv + kKeysOfTwo - 1) / kKeysOfTwo;
-  return problem.batch * problem.kvHeads * blocks;
+static int64_t workgroupsOfTwo(const BackwardProblem &problem) {
+  const ForwardProblem &forward = problem.forward;
+  int64_t blocks = (forward.seqKv + kKeysOfTwo - 1) / kKeysOfTwo;
+  return forward.batch * forward.kvHeads * partsOfGroup(problem) * blocks;
 }
 
 /// Whether dK and dV are best computed by two workgroups on a compute unit.
-static bool wantsTwoOnAUnit(const ForwardProblem &problem) {
+static bool wantsTwoOnAUnit(const BackwardProblem &problem) {
   auto isOfTwo = [](int64_t dim) { return dim <= kHeadOfTwo && dim > kHeadOfTwo - kHeadBlock; };
-  return isOfTwo(problem.headDim) && isOfTwo(problem.valueHeadDim()) && workgroupsOfTwo(problem) > kUnits;
+  return isOfTwo(problem.forward.headDim) && isOfTwo(problem.forward.valueHeadDim()) && workgroupsOfTwo(problem) > kUnits;
 }
 
 /// Whether of those a heavy one should share its unit with a light one: under a causal mask the first blocks have
@@ -73,12 +74,13 @@ static bool wantsTwoOnAUnit(const ForwardProblem &problem) {
 /// lighter ones of the same batch follow, the older of two heavy ones is faster, and the other is late. With several
 /// batches it is so where each is there at once and many rounds of workgroups are full: otherwise the last round is
 /// shorter without pairs (docs/notes/2026-11-28-robust-choices.md).
-static bool wantsPairs(const ForwardProblem &problem) {
-  if (problem.visibility != Visibility::causal() || problem.blocks.any())
+static bool wantsPairs(const BackwardProblem &problem) {
+  const ForwardProblem &forward = problem.forward;
+  if (forward.visibility != Visibility::causal() || forward.blocks.any())
     return false;
   constexpr int64_t kRound = kWorkgroupsOfTwo * kUnits, kManyRounds = 4;
-  const int64_t all = workgroupsOfTwo(problem), ofBatch = all / std::max<int64_t>(problem.batch, 1);
-  return all <= kRound || problem.batch == 1 ||
+  const int64_t all = workgroupsOfTwo(problem), ofBatch = all / std::max<int64_t>(forward.batch, 1);
+  return all <= kRound || forward.batch == 1 ||
          (ofBatch <= kRound && all >= kManyRounds * kRound && all % kRound == 0);
 }
 
@@ -90,8 +92,8 @@ static BackwardKernel paired(BackwardKernel kernel) {
 }
 
 /// Whether they follow one another on a unit, all alike: then the sums of dK and dV are best added to in turns.
-static bool wantsAlternateSums(const ForwardProblem &problem) {
-  return problem.visibility == Visibility() && !problem.blocks.any() &&
+static bool wantsAlternateSums(const BackwardProblem &problem) {
+  return problem.forward.visibility == Visibility() && !problem.forward.blocks.any() &&
          workgroupsOfTwo(problem) > kWorkgroupsOfTwo * kUnits;
 }
 
@@ -127,7 +129,7 @@ static Status checkSchedule(std::string_view asked) {
 
 /// What a part follows of a `problem` where `asked` is what the user wants, or empty. A name that only other parts have
 /// is not for this one.
-static std::vector<std::string> schedulesFor(BackwardPart part, const ForwardProblem &problem, std::string_view asked) {
+static std::vector<std::string> schedulesFor(BackwardPart part, const BackwardProblem &problem, std::string_view asked) {
   std::vector<std::string> all = schedulesOf(part);
   if (isAmong(all, asked))
     return {std::string(asked)};
@@ -161,14 +163,24 @@ static std::vector<BackwardChoices> addingSteps(const BackwardProblem &problem, 
           {{addingKernel(BackwardPart::Convert, problem.accumulate)}}};
 }
 
+/// Lets workgroups share the heads of a group: in the second of `steps`, which makes dK and dV, and in one behind it.
+static void divideGroups(std::vector<BackwardChoices> &steps) {
+  for (std::vector<BackwardKernel> &kernels : steps[1])
+    for (BackwardKernel &kernel : kernels)
+      kernel.groupParts = true, kernel.name += "_parts";
+  BackwardKernel sum = kernelOf(BackwardPart::Sum);
+  sum.groupParts = true;
+  steps.insert(steps.begin() + 2, {{sum}});
+}
+
 std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &problem,
                                                       std::string_view schedule) {
-  auto schedules = [&](BackwardPart part) { return schedulesFor(part, problem.forward, schedule); };
+  auto schedules = [&](BackwardPart part) { return schedulesFor(part, problem, schedule); };
   BackwardChoices ofKeys, ofQueries;
   if (problem.forward.headDim + problem.forward.valueHeadDim() <= kMaxSummed)
     for (const std::string &name : schedules(BackwardPart::DkDv)) {
       BackwardKernel kernel = kernelOf(BackwardPart::DkDv, name);
-      ofKeys.push_back({name == kTwoOnAUnit && wantsPairs(problem.forward) ? paired(kernel) : kernel});
+      ofKeys.push_back({name == kTwoOnAUnit && wantsPairs(problem) ? paired(kernel) : kernel});
     }
   std::vector<std::string> apart = schedules(BackwardPart::Dk);
   for (const std::string &name : apart)
@@ -182,6 +194,8 @@ std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &pro
       {{rowsKernel(problem)}}, std::move(ofKeys), std::move(ofQueries)};
   if (problem.accumulate != Accumulation::None)
     steps = addingSteps(problem, schedules(BackwardPart::Fused));
+  if (partsOfGroup(problem) > 1)
+    divideGroups(steps);
   if (problem.forward.blocks.any() && !problem.transposedLists)
     steps.insert(steps.begin(), {{kernelOf(BackwardPart::Lists)}});
   for (const std::string &tensor : problem.otherGradients) {
@@ -208,6 +222,8 @@ std::string attention::describeBackward(const ForwardSemantics &semantics, const
     whose += "_" + std::string(toString(kernel.accumulate));
   if (kernel.lseGradient)
     whose += "_dlse";
+  if (kernel.groupParts && kernel.part != BackwardPart::Sum)
+    whose += "_parts";
   std::string text = "attn.backward @fmha_bwd_" + whose + "_" + semantics.kernelSuffix() + " part(" +
                      name + ") element_type(" + std::string(irName(semantics.dtype.q)) +
                      ") head_dim(" + std::to_string(semantics.headDim) + ")";
@@ -222,6 +238,8 @@ std::string attention::describeBackward(const ForwardSemantics &semantics, const
     text += " accumulate(" + std::string(toString(kernel.accumulate)) + ")";
   if (kernel.lseGradient)
     text += " lse_gradient";
+  if (kernel.groupParts)
+    text += " group_parts";
   // Rows have their two numbers whatever they see.
   if (!hasScores(kernel.part))
     return text + "\n";

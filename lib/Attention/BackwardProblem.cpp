@@ -83,10 +83,55 @@ std::vector<TensorSpec> BackwardProblem::tensors() const {
   return list;
 }
 
+/// Blocks of 128 keys for which there are workgroups at the same time: two of 128 keys on a compute unit, or one of 256;
+/// of large heads, and of two loops whose scores are modified, one of 128.
+static int64_t blocksAtOnce(const BackwardProblem &problem) {
+  constexpr int64_t units = 256, headOfTwo = 128, headOfMany = 96;
+  const ForwardProblem &forward = problem.forward;
+  const int64_t head = std::max(forward.headDim, forward.valueHeadDim());
+  bool isPlain = forward.modifications.empty() && !forward.blocks.any() && !forward.dropout;
+  bool isOne = head > headOfTwo || (head > headOfMany && !isPlain && problem.accumulate == Accumulation::None);
+  return isOne ? units : 2 * units;
+}
+
+int64_t attention::partsOfGroup(const BackwardProblem &problem) {
+  constexpr int64_t keysOfBlock = 128;
+  const ForwardProblem &forward = problem.forward;
+  if (problem.groupParts > 0 || forward.kvHeads < 1 || forward.heads % forward.kvHeads != 0)
+    return std::max<int64_t>(problem.groupParts, 1);
+  // Beneath a causal mask the first keys have most to do: twice as many workgroups even that out.
+  const int64_t wanted = blocksAtOnce(problem) * (forward.visibility == Visibility::causal() ? 2 : 1);
+  const int64_t group = forward.heads / forward.kvHeads;
+  const int64_t blocks = manifest::saturatingMultiply(manifest::saturatingMultiply(forward.batch, forward.kvHeads),
+                                                      forward.seqKv / keysOfBlock + (forward.seqKv % keysOfBlock != 0));
+  for (int64_t parts = 1; parts < group; ++parts)
+    if (group % parts == 0 && manifest::saturatingMultiply(blocks, parts) >= wanted)
+      return parts;
+  return group;
+}
+
+/// What parts of a group's heads make of the gradient of `name`: dense, in f32.
+static TensorSpec partsOf(const BackwardProblem &problem, const std::string &name, int64_t parts) {
+  ForwardProblem widened = problem.forward;
+  widened.strides.clear();
+  widened.kvHeads *= parts;
+  TensorSpec tensor = widened.tensor(name);
+  tensor.name = "parts_d" + name;
+  tensor.role = TensorRole::Output;
+  tensor.type = ElementType::F32;
+  for (manifest::TensorDimension &dimension : tensor.dimensions)
+    dimension.variable = "parts_d" + dimension.variable;
+  return tensor;
+}
+
 std::vector<TensorSpec> BackwardProblem::temporaries() const {
-  if (!forward.blocks.any() || transposedLists)
-    return {};
-  return transposedTensors(forward, TensorRole::Output);
+  std::vector<TensorSpec> list;
+  if (forward.blocks.any() && !transposedLists)
+    list = transposedTensors(forward, TensorRole::Output);
+  if (int64_t parts = partsOfGroup(*this); parts > 1)
+    for (const char *name : {"k", "v"})
+      list.push_back(partsOf(*this, name, parts));
+  return list;
 }
 
 TensorSpec BackwardProblem::tensor(std::string_view name) const {
@@ -111,6 +156,8 @@ std::string BackwardProblem::describe() const {
     text += " accumulate " + std::string(toString(accumulate));
   if (deterministic)
     text += " deterministic";
+  if (groupParts != 0)
+    text += " group parts " + std::to_string(groupParts);
   if (transposedLists)
     text += " transposed lists";
   return text;
@@ -169,6 +216,11 @@ Status attention::validate(const BackwardProblem &problem) {
   if (problem.deterministic && problem.accumulate != Accumulation::None)
     return invalidInput("'deterministic' is asked for, and 'accumulate' " + std::string(toString(problem.accumulate)) +
                         ", which adds dQ up in whatever order workgroups come to it; leave one of them out");
+  const int64_t group = forward.heads / forward.kvHeads;
+  if (problem.groupParts < 0 || (problem.groupParts > 0 && group % problem.groupParts != 0))
+    return invalidInput("group-parts is " + std::to_string(problem.groupParts) + ", and " + std::to_string(group) +
+                        " query heads share a KV head; use a divisor of " + std::to_string(group) +
+                        ", or 0 for as many as are best");
   if (problem.transposedLists && !forward.blocks.any())
     return invalidInput("transposed lists are given, of no block lists; leave them out");
   if (forward.blocks.any())
@@ -194,6 +246,7 @@ manifest::Variables attention::problemVariables(const BackwardProblem &problem,
   std::vector<TensorSpec> tensors = problem.tensors(), between = problem.temporaries();
   tensors.insert(tensors.end(), between.begin(), between.end());
   addVariables(variables, tensors);
+  variables.emplace("group_parts", manifest::Value::integer(partsOfGroup(problem)));
   if (addresses)
     addAddresses(variables, tensors, *addresses);
   return variables;

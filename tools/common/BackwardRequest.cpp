@@ -24,6 +24,10 @@ Result<BackwardProblem> run::readBackwardProblem(const Options &options) {
   if (!accumulate.ok())
     return accumulate.error();
   problem.accumulate = *accumulate;
+  Result<int64_t> parts = groupParts(options);
+  if (!parts.ok())
+    return parts.error();
+  problem.groupParts = *parts;
   problem.lseGradient = hasLseGradient(options);
   problem.deterministic = isDeterministic(options);
   problem.transposedLists = givesTransposedLists(options);

@@ -527,6 +527,10 @@ bool run::hasLseGradient(const Options &options) { return options.has(OPT_lse_gr
 
 bool run::isDeterministic(const Options &options) { return options.has(OPT_deterministic); }
 
+Result<int64_t> run::groupParts(const Options &options) {
+  return options.integer(OPT_group_parts, 0, INT64_MIN, INT64_MAX);
+}
+
 bool run::givesTransposedLists(const Options &options) { return options.has(OPT_transposed_lists); }
 
 std::string run::scheduleName(const Options &options) { return options.string(OPT_schedule); }

@@ -43,6 +43,8 @@ std::vector<std::string> gradientNames(const Options &options);
 Result<attention::Accumulation> accumulation(const Options &options);
 bool hasLseGradient(const Options &options);
 bool isDeterministic(const Options &options);
+/// --group-parts, 0 if it is left out.
+Result<int64_t> groupParts(const Options &options);
 /// Of --transposed-lists.
 bool givesTransposedLists(const Options &options);
 /// --schedule; empty if it is not there.

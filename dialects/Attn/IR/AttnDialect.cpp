@@ -387,6 +387,12 @@ LogicalResult BackwardOp::verify() {
   if (getLseGradient() && part != BackwardPart::Delta)
     return emitOpError() << "has lse_gradient, which part(delta) reads, and is part("
                          << stringifyBackwardPart(part) << "); leave it out";
+  bool mayShare = part == BackwardPart::Sum || (isLoop() && part != BackwardPart::Dq);
+  if (getGroupParts() && !mayShare)
+    return emitOpError() << "has group_parts, which share keys, and part(" << stringifyBackwardPart(part)
+                         << ") does not work on keys; leave it out";
+  if (!getGroupParts() && part == BackwardPart::Sum)
+    return emitOpError("does not say that there are parts to add up; write group_parts");
   if (getKeyBlock() && part == BackwardPart::Fused)
     return emitOpError("has block_lists, by which 'fused' does not go; use parts dkdv and dq");
   if (getKeyBlock() && (getPackedQueries() || getPackedKeys() || getQueryLengths() || getKeyLengths()))

@@ -329,7 +329,8 @@ def Attn_BackwardPart : I32EnumAttr<"BackwardPart", "which of a backward's kerne
     I32EnumAttrCase<"Sink", 5, "sink">,
     I32EnumAttrCase<"Captured", 6, "captured">,
     I32EnumAttrCase<"Fused", 7, "fused">,
-    I32EnumAttrCase<"Convert", 8, "convert">]> {
+    I32EnumAttrCase<"Convert", 8, "convert">,
+    I32EnumAttrCase<"Sum", 9, "sum">]> {
   let cppNamespace = "::hocket::attn";
 }
 
@@ -368,6 +369,11 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
     The sums lie in the workspace behind what `delta` leaves there, which sets them to 0 when it has the same
     `accumulate`; `convert` makes dQ of them. No block lists, and a target that reads transposed from LDS.
 
+    With `group_parts` a kernel that works on keys has several workgroups for the same keys, as many as the variable of
+    that name says, which share the query heads of a KV head evenly. Each leaves what its heads make of dK and dV in f32,
+    in `parts_dk` and `parts_dv` ((batch, seq_kv, kv_heads * group_parts, D), contiguous); `sum` adds these up, in order,
+    and rounds once.
+
     Types, heads, masks, `score_mod`, whose derivative is that of `attn-derive-score-mods`, and `dropout` are as in
     `attn.forward`; with dropout, dO meets the weights that were kept, and delta is multiplied by `dropout_keep`, as
     are dQ, dK and dV until they are stored. `packed_queries`, `packed_keys`, `query_lengths` and `key_lengths` are as
@@ -390,8 +396,8 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$dropout, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
       UnitAttr:$key_lengths, OptionalAttr<StrAttr>:$gradient_of, OptionalAttr<Attn_Accumulation>:$accumulate,
-      UnitAttr:$lse_gradient, OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block,
-      OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
+      UnitAttr:$lse_gradient, UnitAttr:$group_parts, OptionalAttr<I64Attr>:$query_block,
+      OptionalAttr<I64Attr>:$key_block, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
     $sym_name `part` `(` $part `)` `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
@@ -399,7 +405,7 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       | `waves` `(` $waves `)` | `loop_tile` `(` $loop_tile `)` | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths | `gradient_of` `(` $gradient_of `)` | `accumulate` `(` $accumulate `)`
-      | `lse_gradient` $lse_gradient | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`
+      | `lse_gradient` $lse_gradient | `group_parts` $group_parts | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`
       | `block_lists` `(` $query_block `,` $key_block `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword

@@ -4,6 +4,9 @@
 // no sum depends on timing, so the same problem gives the same bits whenever it runs. Gradients of other tensors, if
 // they are asked for, come last, a kernel for each.
 //
+// Where there are fewer workgroups of keys than compute units, they share the query heads of a KV head, and a launch adds
+// their sums up (`partsOfGroup`).
+//
 // Block lists of the forward are transposed by a launch in front, where nobody gives them.
 //
 // Where dQ may be added up by atomics, the first kernel also sets to 0 what is added to, one loop makes dK, dV and dQ,
@@ -23,9 +26,9 @@
 namespace hocket::attention {
 
 /// The kernels of a backward.
-enum class BackwardPart { Delta, DkDv, Dk, Dv, Dq, Sink, Captured, Fused, Convert, Lists };
-/// "delta", "dkdv", "dk", "dv", "dq", "sink", "captured", "fused", "convert": as `attn.backward` spells them; "lists" is
-/// `attn.transposed_lists`.
+enum class BackwardPart { Delta, DkDv, Dk, Dv, Dq, Sink, Captured, Fused, Convert, Sum, Lists };
+/// "delta", "dkdv", "dk", "dv", "dq", "sink", "captured", "fused", "convert", "sum": as `attn.backward` spells them;
+/// "lists" is `attn.transposed_lists`.
 std::string_view toString(BackwardPart part);
 
 /// How one part is made, where there is a choice; every one computes the same.
@@ -46,6 +49,7 @@ struct BackwardKernel {
   std::string tensor = {}; ///< of `Captured`: of which
   Accumulation accumulate = Accumulation::None; ///< of `Delta`, `Fused` and `Convert`
   bool lseGradient = false;                     ///< of `Delta`
+  bool groupParts = false;                      ///< of what works on keys: parts of a group's heads are apart
 };
 
 /// Kernels that compute something together, and other ways to do so, the best first. Of some heads the registers decide,

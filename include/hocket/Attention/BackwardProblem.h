@@ -38,13 +38,17 @@ struct BackwardProblem {
   /// each block of keys (`transpose` of BlockLists.h) are given, "q_num_blocks" and so on. Else a launch in front makes
   /// them in the workspace.
   bool transposedLists = false;
+  /// Into how many parts the query heads of a KV head are divided, for workgroups of their own, whose f32 sums another
+  /// launch adds up, in order: a divisor of heads / kvHeads. 0: as many as make up for few workgroups.
+  int64_t groupParts = 0;
   /// Whether there is a gradient of LSE, too, "dlse", of its shape and type.
   bool lseGradient = false;
 
   /// "q", "k", "v", "o", "lse", "do" and "dlse", which are read, "dq", "dk", "dv", and what modifications capture; transposed
   /// lists that are given, and other gradients last.
   std::vector<manifest::TensorSpec> tensors() const;
-  /// Tensors that plans keep in their workspace, from one launch to a later one: transposed lists.
+  /// Tensors that plans keep in their workspace, from one launch to a later one: transposed lists, "parts_dk" and
+  /// "parts_dv".
   std::vector<manifest::TensorSpec> temporaries() const;
   /// The one called `name`, which must be one of them.
   manifest::TensorSpec tensor(std::string_view name) const;
@@ -52,6 +56,9 @@ struct BackwardProblem {
   std::string describe() const;
   bool operator==(const BackwardProblem &) const = default;
 };
+
+/// `groupParts` as it is chosen where it is 0: at least 1.
+int64_t partsOfGroup(const BackwardProblem &problem);
 
 /// Checks what no kernel takes, as `validate` of a forward. InvalidInput; the message names the field.
 Status validate(const BackwardProblem &problem);

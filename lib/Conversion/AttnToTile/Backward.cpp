@@ -22,6 +22,7 @@
 #include "Forward.h"
 #include "FusedQueries.h"
 #include "PassingTiles.h"
+#include "VisitedTiles.h"
 #include "WorkPartition.h"
 
 #include "Tile/IR/FragmentMap.h"
@@ -48,21 +49,28 @@ private:
   void enterSequence();
   Value unlessBehind(Value view, Value count);
   void hold();
+  Value heldHeads();
   Value visitQueries();
+  Value visitKeys();
   void loopOverKeys();
   void loopOverQueries();
   SmallVector<Value> loopOverTiles(Value count, ValueRange sums);
   SmallVector<Value> iterate(Value t, ValueRange sums);
   SmallVector<Value> iterateTile(Value t, ValueRange sums);
-  const TileVisit &visit() const { return ofLists ? static_cast<const TileVisit &>(*ofLists) : turn; }
+  const TileVisit &visit() const {
+    const TileVisit *others = ofLists ? static_cast<const TileVisit *>(&*ofLists) : ofRanges ? &*ofRanges : nullptr;
+    return others ? *others : turn;
+  }
   Listed listedAt(Value t) { return ofLists ? Listed{ofLists->ofTile(), ofLists->countsMasks(builder, t)} : Listed(); }
   void store(ValueRange sums);
 
   FlatSymbolRefAttr schedule;
   BackwardShape ofLoop;
+  Value partOfHeads; ///< what works on keys: which part of the query heads of which KV head; without parts `kvHead`
   LoopContext loop;
   TileInTurn turn;
-  std::optional<ListedTiles> ofLists; ///< none: tiles are visited in turn
+  std::optional<ListedTiles> ofLists;  ///< neither these nor the next: tiles are visited in turn
+  std::optional<RangedTiles> ofRanges; ///< those that masks leave
   Operand held[2]; ///< S is made of the first one, dP of the second one
   PassingTiles passing;
   BackwardProducts products;
@@ -85,16 +93,15 @@ BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, cons
 }
 
 FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
-  SmallVector<StringRef> tensors = {"q", "k", "v", "do"};
+  SmallVector<StringRef> tensors = {"q", "k", "v", "do"}, gradients;
   if (!wantsFirst())
     tensors = {"q", "k", "do"};
-  if (!holdsKeys())
-    tensors.push_back("dq");
-  else if (wantsFirst())
-    tensors.push_back("dk");
+  if (wantsFirst())
+    gradients.push_back(holdsKeys() ? "dk" : "dq");
   if (wantsSecond())
-    tensors.push_back("dv");
+    gradients.push_back("dv");
   problem.addTensors(tensors);
+  op.getGroupParts() ? problem.addParts(gradients) : problem.addTensors(gradients);
   problem.addRowStatistics();
   KernelFrame &frame = problem.kernelFrame();
   if (fused)
@@ -125,11 +132,21 @@ void BackwardLoop::place() {
   const SequenceViews &sequences = problem.sequences();
   KernelFrame &frame = problem.kernelFrame();
   tile::BlockIdOp block = createBlockId(
-      builder, {op.getBlockOrder(), static_cast<int64_t>(arch.chip.xcds)}, held[0].view, shape.waves * kWaveRows,
+      builder, {op.getBlockOrder(), static_cast<int64_t>(arch.chip.xcds)}, heldHeads(), shape.waves * kWaveRows,
       holdsKeys() ? sequences.keyRowCount(frame) : sequences.rowCount(frame), /*laterRowsSeeMore=*/!holdsKeys() && isMasked);
   batch = block.getBatch(), blockRow = block.getRow();
   (holdsKeys() ? kvHead : head) = block.getHead();
+  partOfHeads = block.getHead();
+  if (op.getGroupParts())
+    kvHead = tile::GroupHeadOp::create(builder, partOfHeads, heldHeads(), held[0].view);
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
+}
+
+/// A tensor of which a workgroup has rows of one head: what is held, or the parts that are made for it.
+Value BackwardLoop::heldHeads() {
+  if (!op.getGroupParts())
+    return held[0].view;
+  return problem.kernelFrame().argument(BackwardFrame::nameOfParts(wantsFirst() ? "dk" : "dv"));
 }
 
 /// From here on tensors are those of the workgroup's sequence.
@@ -180,6 +197,29 @@ Value BackwardLoop::visitQueries() {
   return turn.tilesUpTo(shown.count(), shape.kvTile);
 }
 
+/// How many tiles of keys hold one that a mask shows to a query of the workgroup; from here on passing tensors begin with
+/// the first one.
+Value BackwardLoop::visitKeys() {
+  Value keys = masks.range.keyCount();
+  Value end = unlessBehind(q, masks.range.end(builder, blockRow));
+  if (!masks.any())
+    return turn.tilesUpTo(end, shape.kvTile);
+  Value lastOfBlock = arith::AddIOp::create(builder, blockRow, builder.constant(shape.waves * kWaveRows - 1));
+  QueryRange rows{blockRow, arith::MinSIOp::create(builder, lastOfBlock, fixed.lastQuery)};
+  SmallVector<KeyBounds> ranges = masks.visible(builder, fixed.first, rows);
+  for (KeyBounds &range : ranges)
+    range.hi = range.hi ? arith::MinSIOp::create(builder, range.hi, end).getResult() : end;
+  VisitedTiles visited = visitTiles(builder, ranges, keys, shape.kvTile);
+  Value first = arith::MulIOp::create(builder, visited.first, builder.constant(shape.kvTile));
+  Value left = arith::SubIOp::create(builder, keys, first);
+  passing.narrow(first, left);
+  masks.range.moveTo(builder, first, left);
+  fixed.first.key = first;
+  ofRanges.emplace(visited);
+  fixed.hasGaps = ofRanges->hasGaps();
+  return visited.count;
+}
+
 /// dQ: the tiles of keys that a query of the workgroup sees.
 void BackwardLoop::loopOverKeys() {
   kvHead = tile::GroupHeadOp::create(builder, head, held[0].view, passing[0].view);
@@ -188,9 +228,9 @@ void BackwardLoop::loopOverKeys() {
   preparePositions(row, first);
   numbers.logSum = loadNumbers(builder, statistic(BackwardFrame::kMinusLogSum), builder.rows(), row);
   numbers.delta = loadNumbers(builder, statistic(BackwardFrame::kMinusDelta), builder.rows(), row);
-  masks.range.prepareMasks(builder, row);
   Value count = lists ? lists->prepare(builder, batch, head, blockRow, tile::DimOp::create(builder, passing[0].view, 1))
-                      : turn.tilesUpTo(unlessBehind(q, masks.range.end(builder, blockRow)), shape.kvTile);
+                      : visitKeys();
+  masks.range.prepareMasks(builder, row);
   Type sum = builder.frag(held[0].depth, kWaveRows, builder.getF32Type(), FragLayout::Acc);
   Value zero = builder.fill(sum, 0.0f);
   store(loopOverTiles(count, zero));
@@ -202,9 +242,9 @@ void BackwardLoop::loopOverQueries() {
   bool isOfHead = masks.any() && shown.areNarrowed(masks);
   Value count = isOfHead ? Value() : visitQueries();
   Value heads = tile::DimOp::create(builder, passing[0].view, 2);
-  Value kvHeads = tile::DimOp::create(builder, held[0].view, 2);
-  auto group = tile::DivModOp::create(builder, heads, kvHeads);
-  Value firstHead = arith::MulIOp::create(builder, kvHead, group.getQuotient());
+  Value parts = tile::DimOp::create(builder, heldHeads(), 2);
+  auto group = tile::DivModOp::create(builder, heads, parts);
+  Value firstHead = arith::MulIOp::create(builder, partOfHeads, group.getQuotient());
   SmallVector<Value> sums;
   for (int i : {0, 1})
     if (i == 0 ? wantsFirst() : wantsSecond())
@@ -314,18 +354,19 @@ SmallVector<Value> BackwardLoop::iterateTile(Value t, ValueRange sums) {
 
 void BackwardLoop::store(ValueRange sums) {
   KernelFrame &frame = problem.kernelFrame();
-  Value heldHead = holdsKeys() ? kvHead : head;
+  auto gradient = [&](StringRef name) {
+    return problem.view(builder, op.getGroupParts() ? BackwardFrame::nameOfParts(name) : name);
+  };
   if (wantsFirst()) {
     Value scale = frame.argument(dropout ? StringRef(kScaleOfKept) : "scale");
     Value scaled = tile::ScaleOp::create(builder, sums.front(), scale);
-    tile::StoreOp::create(builder, scaled, problem.view(builder, holdsKeys() ? "dk" : "dq"), batch,
-                          row, heldHead);
+    tile::StoreOp::create(builder, scaled, gradient(holdsKeys() ? "dk" : "dq"), batch, row, partOfHeads);
   }
   if (wantsSecond()) {
     Value sum = sums.back();
     if (dropout)
       sum = tile::ScaleOp::create(builder, sum, frame.argument(kOneOfKept));
-    tile::StoreOp::create(builder, sum, problem.view(builder, "dv"), batch, row, heldHead);
+    tile::StoreOp::create(builder, sum, gradient("dv"), batch, row, partOfHeads);
   }
   tile::ReturnOp::create(builder);
 }

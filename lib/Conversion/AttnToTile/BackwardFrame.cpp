@@ -20,6 +20,17 @@ void BackwardFrame::addTensors(ArrayRef<StringRef> names) {
   }
 }
 
+void BackwardFrame::addParts(ArrayRef<StringRef> names) {
+  for (StringRef name : names) {
+    int64_t dim = name == "dv" ? op.getValueHeadDim() : op.getHeadDim();
+    Type f32 = Float32Type::get(op.getContext());
+    Tensor parts = ofSequences.tensor(frame, nameOfParts(name));
+    parts.sizes.back() = "kv_heads * group_parts";
+    frame.addTensor(tile::ViewType::get(op.getContext(), {kDynamic, kDynamic, kDynamic, dim}, f32), std::move(parts));
+  }
+  frame.require("heads % (kv_heads * group_parts) == 0", "group_parts must divide heads / kv_heads");
+}
+
 void BackwardFrame::addLse(StringRef name) {
   Type view = tile::ViewType::get(op.getContext(), {kDynamic, kDynamic, kDynamic},
                                   Float32Type::get(op.getContext()));
@@ -76,5 +87,7 @@ FailureOr<tile::KernelOp> hocket::buildBackward(attn::BackwardOp op, FlatSymbolR
     return buildCapturedGradient(op, arch);
   if (op.getPart() == attn::BackwardPart::Convert)
     return buildQueryConversion(op, arch);
+  if (op.getPart() == attn::BackwardPart::Sum)
+    return buildPartSums(op, arch);
   return buildBackwardLoop(op, schedule, arch, shape);
 }

@@ -24,6 +24,9 @@ public:
 
   /// Tensors of rows of heads: "q", "o", "do", "dq" on the side of queries, "k", "v", "dk", "dv" on that of keys.
   void addTensors(llvm::ArrayRef<llvm::StringRef> names);
+  /// What parts of a group's heads make of "dk" or "dv", f32, with as many heads as there are parts of KV heads.
+  void addParts(llvm::ArrayRef<llvm::StringRef> names);
+  static llvm::StringRef nameOfParts(llvm::StringRef gradient) { return gradient == "dk" ? "parts_dk" : "parts_dv"; }
   /// Numbers of rows as they are given: "lse", or its gradient, "dlse".
   void addLse(llvm::StringRef name = "lse");
   /// What the first kernel leaves in the workspace.
@@ -55,6 +58,8 @@ private:
 
 /// The kernel of the part `delta`.
 tile::KernelOp buildBackwardRows(attn::BackwardOp op, const ArchInfo &arch);
+/// The kernel of the part `sum`.
+tile::KernelOp buildPartSums(attn::BackwardOp op, const ArchInfo &arch);
 /// The kernel of the part `sink`.
 tile::KernelOp buildBackwardSink(attn::BackwardOp op, const ArchInfo &arch);
 

@@ -24,6 +24,7 @@ static Masks::Options masksOf(attn::BackwardOp op, TileShape shape) {
   options.orientation = options.keysHeld ? Orientation::KeysInRows : Orientation::QueriesInRows;
   options.ownLengths = SequenceViews(op).hasOwnLengths();
   options.listed = op.getKeyBlock().has_value();
+  options.narrows = op.getPart() == BackwardPart::Dq && !options.listed;
   options.rows = shape.waves * kWaveRows;
   return options;
 }
@@ -164,6 +165,14 @@ Value BackwardScores::hideListed(Value scaled, Value t, Listed listed) {
   return masks.hide(builder, scaled, here, last, listed.isPartial);
 }
 
+/// The exponents of tile `t` of keys, -inf where keys end and where `mask` hides them.
+Value BackwardScores::hideBeyond(Value scaled, Value t) {
+  Value hidden = masks.range.mask(builder, scaled, t);
+  if (fixed.hasGaps && hidden != scaled)
+    hidden.getDefiningOp()->setAttr(tile::kRisesWithLoop, builder.getUnitAttr());
+  return hidden;
+}
+
 /// The exponents of the weights of tile `t`, -inf where a query does not see a key: masked last, when they are scaled
 /// and LSE is subtracted, so that the scale may have any sign. And the derivative of modified scores, if it is not 1.
 SmallVector<Value> BackwardScores::exponents(Value raw, Value minusLogSum, Value t, Listed listed) {
@@ -177,7 +186,7 @@ SmallVector<Value> BackwardScores::exponents(Value raw, Value minusLogSum, Value
   if (lists)
     scaled = hideListed(scaled, t, listed);
   else if (!holdsKeys())
-    scaled = masks.range.mask(builder, scaled, t);
+    scaled = hideBeyond(scaled, t);
   else if (shown.areCut() || !scores.empty())
     scaled = shown.mask(builder, scaled, t);
   auto results = [&]() -> SmallVector<Value> {

@@ -93,10 +93,12 @@ protected:
     ScorePlace first; ///< where the wave's scores of tile 0 stand
     mlir::Value lastQuery, lastKey;
     mlir::Value noScores, log2Scale;
+    bool hasGaps = false; ///< tiles are left out between others
   } fixed;
   ShownQueries shown; ///< where queries pass
 
 private:
+  mlir::Value hideBeyond(mlir::Value scaled, mlir::Value t);
   mlir::Value hideListed(mlir::Value scaled, mlir::Value t, Listed listed);
   mlir::Value modified(mlir::Value raw, mlir::Value minusLogSum, const ScorePlace &here, mlir::Value &slope);
 };
