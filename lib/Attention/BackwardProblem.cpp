@@ -94,6 +94,9 @@ static int64_t blocksAtOnce(const BackwardProblem &problem) {
   return isOne ? units : 2 * units;
 }
 
+/// Slices of the queries of a head for workgroups of their own.
+static constexpr int64_t kMaxSlices = 64;
+
 int64_t attention::partsOfGroup(const BackwardProblem &problem) {
   constexpr int64_t keysOfBlock = 128;
   const ForwardProblem &forward = problem.forward;
@@ -217,9 +220,13 @@ Status attention::validate(const BackwardProblem &problem) {
     return invalidInput("'deterministic' is asked for, and 'accumulate' " + std::string(toString(problem.accumulate)) +
                         ", which adds dQ up in whatever order workgroups come to it; leave one of them out");
   const int64_t group = forward.heads / forward.kvHeads;
-  if (problem.groupParts < 0 || (problem.groupParts > 0 && group % problem.groupParts != 0))
-    return invalidInput("group-parts is " + std::to_string(problem.groupParts) + ", and " + std::to_string(group) +
+  const int64_t parts = problem.groupParts;
+  const bool isOfHeads = parts > 0 && group % parts == 0;
+  const bool isOfSlices = parts > 0 && parts % group == 0 && parts / group <= kMaxSlices && !forward.blocks.any();
+  if (parts != 0 && !isOfHeads && !isOfSlices)
+    return invalidInput("group-parts is " + std::to_string(parts) + ", and " + std::to_string(group) +
                         " query heads share a KV head; use a divisor of " + std::to_string(group) +
+                        (forward.blocks.any() ? "" : ", " + std::to_string(group) + " times 2 to " + std::to_string(kMaxSlices)) +
                         ", or 0 for as many as are best");
   if (problem.transposedLists && !forward.blocks.any())
     return invalidInput("transposed lists are given, of no block lists; leave them out");

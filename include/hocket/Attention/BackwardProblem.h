@@ -38,8 +38,9 @@ struct BackwardProblem {
   /// each block of keys (`transpose` of BlockLists.h) are given, "q_num_blocks" and so on. Else a launch in front makes
   /// them in the workspace.
   bool transposedLists = false;
-  /// Into how many parts the query heads of a KV head are divided, for workgroups of their own, whose f32 sums another
-  /// launch adds up, in order: a divisor of heads / kvHeads. 0: as many as make up for few workgroups.
+  /// Into how many parts the queries that share a KV head are divided, for workgroups of their own, whose f32 sums another
+  /// launch adds up, in order: a divisor of heads / kvHeads, or, without block lists, a multiple of it, where each head has
+  /// slices of its queries. 0: as many as make up for few workgroups.
   int64_t groupParts = 0;
   /// Whether there is a gradient of LSE, too, "dlse", of its shape and type.
   bool lseGradient = false;

@@ -50,6 +50,7 @@ private:
   Value unlessBehind(Value view, Value count);
   void hold();
   Value heldHeads();
+  void takePart();
   Value visitQueries();
   Value visitKeys();
   void loopOverKeys();
@@ -66,7 +67,9 @@ private:
 
   FlatSymbolRefAttr schedule;
   BackwardShape ofLoop;
-  Value partOfHeads; ///< what works on keys: which part of the query heads of which KV head; without parts `kvHead`
+  /// What works on keys: which part of the query heads of which KV head, without parts `kvHead`; of parts, the first of
+  /// its query heads, and how many it has.
+  Value partOfHeads, firstOfPart, headsOfPart;
   LoopContext loop;
   TileInTurn turn;
   std::optional<ListedTiles> ofLists;  ///< neither these nor the next: tiles are visited in turn
@@ -138,7 +141,7 @@ void BackwardLoop::place() {
   (holdsKeys() ? kvHead : head) = block.getHead();
   partOfHeads = block.getHead();
   if (op.getGroupParts())
-    kvHead = tile::GroupHeadOp::create(builder, partOfHeads, heldHeads(), held[0].view);
+    takePart();
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
 }
 
@@ -147,6 +150,22 @@ Value BackwardLoop::heldHeads() {
   if (!op.getGroupParts())
     return held[0].view;
   return problem.kernelFrame().argument(BackwardFrame::nameOfParts(wantsFirst() ? "dk" : "dv"));
+}
+
+/// A part has some heads of a group, or, where there are more parts than heads, a slice of the queries of one.
+void BackwardLoop::takePart() {
+  kvHead = tile::GroupHeadOp::create(builder, partOfHeads, heldHeads(), held[0].view);
+  Value heads = tile::DimOp::create(builder, passing[0].view, 2), parts = tile::DimOp::create(builder, heldHeads(), 2);
+  Value one = builder.constant(int64_t(1));
+  auto atLeastOne = [&](Value dividend, Value divisor) -> Value {
+    return arith::MaxSIOp::create(builder, tile::DivModOp::create(builder, dividend, divisor).getQuotient(), one);
+  };
+  headsOfPart = atLeastOne(heads, parts);
+  Value slices = atLeastOne(parts, heads);
+  auto place = tile::DivModOp::create(builder, partOfHeads, slices);
+  firstOfPart = arith::MulIOp::create(builder, place.getQuotient(), headsOfPart);
+  if (!op.getKeyBlock())
+    shown.take(place.getRemainder(), slices);
 }
 
 /// From here on tensors are those of the workgroup's sequence.
@@ -241,16 +260,18 @@ void BackwardLoop::loopOverQueries() {
   // What a predicate shows may differ by the head.
   bool isOfHead = masks.any() && shown.areNarrowed(masks);
   Value count = isOfHead ? Value() : visitQueries();
-  Value heads = tile::DimOp::create(builder, passing[0].view, 2);
-  Value parts = tile::DimOp::create(builder, heldHeads(), 2);
-  auto group = tile::DivModOp::create(builder, heads, parts);
-  Value firstHead = arith::MulIOp::create(builder, partOfHeads, group.getQuotient());
+  Value firstHead = firstOfPart, headCount = headsOfPart;
+  if (!firstHead) {
+    Value heads = tile::DimOp::create(builder, passing[0].view, 2), kvHeads = tile::DimOp::create(builder, held[0].view, 2);
+    headCount = tile::DivModOp::create(builder, heads, kvHeads).getQuotient();
+    firstHead = arith::MulIOp::create(builder, kvHead, headCount);
+  }
   SmallVector<Value> sums;
   for (int i : {0, 1})
     if (i == 0 ? wantsFirst() : wantsSecond())
       sums.push_back(builder.fill(
           builder.frag(passing[i].depth, kWaveRows, builder.getF32Type(), FragLayout::Acc), 0.0f));
-  auto loop = scf::ForOp::create(builder, builder.constant(int64_t(0)), group.getQuotient(),
+  auto loop = scf::ForOp::create(builder, builder.constant(int64_t(0)), headCount,
                                  builder.constant(int64_t(1)), sums);
   {
     OpBuilder::InsertionGuard guard(builder);

@@ -28,7 +28,8 @@ void BackwardFrame::addParts(ArrayRef<StringRef> names) {
     parts.sizes.back() = "kv_heads * group_parts";
     frame.addTensor(tile::ViewType::get(op.getContext(), {kDynamic, kDynamic, kDynamic, dim}, f32), std::move(parts));
   }
-  frame.require("heads % (kv_heads * group_parts) == 0", "group_parts must divide heads / kv_heads");
+  frame.require("heads % (kv_heads * group_parts) == 0 || kv_heads * group_parts % heads == 0",
+                "group_parts must divide heads / kv_heads, or be a multiple of it");
 }
 
 void BackwardFrame::addLse(StringRef name) {

@@ -26,6 +26,25 @@ QueryRange ShownQueries::narrowed(const LoopContext &loop, Masks &masks, QueryRa
   return {first, behind};
 }
 
+/// Slices are of whole iterations of any loop, but for the last one.
+static constexpr int64_t kTilesOfSlice = 2;
+
+/// Leaves of the queries from the first to behind the last of `range` those of the slice.
+void ShownQueries::narrowToSlice(const LoopContext &loop, QueryRange &range) {
+  ExpansionBuilder &builder = loop.builder;
+  Value zero = builder.constant(int64_t(0)), one = builder.constant(int64_t(1));
+  Value unit = builder.constant(loop.shape.kvTile * kTilesOfSlice);
+  auto divideUp = [&](Value dividend, Value divisor) -> Value {
+    Value sum = arith::AddIOp::create(builder, dividend, arith::SubIOp::create(builder, divisor, one));
+    return tile::DivModOp::create(builder, sum, divisor).getQuotient();
+  };
+  Value count = arith::MaxSIOp::create(builder, arith::SubIOp::create(builder, range.last, firstQuery), zero);
+  Value ofSlice = arith::MulIOp::create(builder, divideUp(divideUp(count, unit), slices), unit);
+  Value before = arith::MulIOp::create(builder, slice, ofSlice);
+  firstQuery = arith::AddIOp::create(builder, firstQuery, before);
+  range.last = arith::MinSIOp::create(builder, range.last, arith::AddIOp::create(builder, firstQuery, ofSlice));
+}
+
 void ShownQueries::measure(const LoopContext &loop, Masks &masks, const Keys &keys) {
   ExpansionBuilder &builder = loop.builder;
   Value zero = builder.constant(int64_t(0));
@@ -52,6 +71,8 @@ void ShownQueries::measure(const LoopContext &loop, Masks &masks, const Keys &ke
     Value size = builder.constant(loop.shape.kvTile);
     firstQuery = arith::MulIOp::create(builder, arith::DivUIOp::create(builder, range.first, size), size);
   }
+  if (slices)
+    narrowToSlice(loop, range);
   if (right)
     above = arith::SubIOp::create(builder, beside(keys.wave, -*right), firstQuery);
   if (left)

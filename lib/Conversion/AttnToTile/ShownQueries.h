@@ -11,7 +11,9 @@ public:
   ShownQueries(attn::VisibilityAttr mask, bool listed, bool inPlace) : window(mask), listed(listed), inPlace(inPlace) {}
 
   /// Whether tiles are left out by their numbers.
-  bool areNarrowed(const Masks &masks) const { return !listed && (!window.isAll() || masks.any()); }
+  bool areNarrowed(const Masks &masks) const { return !listed && (slices || !window.isAll() || masks.any()); }
+  /// Of the queries that are shown a workgroup goes through number `slice` of `slices` even slices; not with lists.
+  void take(mlir::Value slice, mlir::Value slices) { this->slice = slice, this->slices = slices; }
   /// What a workgroup of the keys from `block` on, and its wave of those from `wave` on, needs; `q` and `k` are views of
   /// the sequence.
   struct Keys {
@@ -33,9 +35,11 @@ public:
 private:
   QueryRange narrowed(const LoopContext &loop, Masks &masks, QueryRange range, const Keys &keys, mlir::Value queries,
                       mlir::Value keyCount) const;
+  void narrowToSlice(const LoopContext &loop, QueryRange &range);
 
   attn::VisibilityAttr window;
   bool listed, inPlace;
+  mlir::Value slice, slices; ///< null: all
   mlir::Value firstQuery, queryCount; ///< at the beginning of a tile; how many from there on
   /// Counted from the first: from where on, and up to where, a wave's first key is seen; null: from, or to, any.
   mlir::Value above, diagonal;
