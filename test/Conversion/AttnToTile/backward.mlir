@@ -150,3 +150,39 @@ attn.score_mod @biased(%score: f32, %batch: i32, %head: i32, %query: i32, %key: 
   %result = arith.addf %score, %offset : f32
   attn.yield %result : f32
 }
+
+// -----
+
+// Workgroups share the heads of a group: each has the f32 sums of its part, of some heads, or of a slice of the queries
+// that see its keys.
+// CHECK-LABEL: tile.kernel @part
+// CHECK-SAME: %parts_dk: !tile.view<?x?x?x64xf32> {tile.bind = "parts_dk", tile.sizes = ["batch", "seq_kv", "kv_heads * group_parts"]
+// CHECK: %[[BATCH:.*]], %[[PART:.*]], %[[ROW:.*]] = tile.block_id %parts_dk
+// CHECK: %[[KV_HEAD:.*]] = tile.group_head %[[PART]] of %parts_dk in %k
+// CHECK: tile.load %k[%[[BATCH]], %{{.*}}, %[[KV_HEAD]]]
+// CHECK: tile.slice_rows %q from
+// CHECK: tile.store %{{.*}}, %parts_dk[%[[BATCH]], %{{.*}}, %[[PART]]]
+attn.backward @part part(dk) element_type(bf16) head_dim(64) group_parts schedule(@s) waves(8) loop_tile(32)
+tile.schedule @s { tile.cluster compute { fetch_q(0) } }
+
+// -----
+
+// They are added up in order.
+// CHECK-LABEL: tile.kernel @sum
+// CHECK: %[[PARTS:.*]], %{{.*}} = tile.divmod
+// CHECK: tile.load %parts_dk
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[PARTS]] step
+// CHECK: arith.addf
+// CHECK: tile.store %{{.*}}, %dk
+// CHECK: scf.for
+// CHECK: tile.store %{{.*}}, %dv
+attn.backward @sum part(sum) element_type(bf16) head_dim(64) group_parts
+
+// -----
+
+// Of a window the tiles of keys begin with the first that it shows.
+// CHECK-LABEL: tile.kernel @window
+// CHECK: %[[K:.*]] = tile.slice_rows %k from
+// CHECK: tile.ring %[[K]]
+attn.backward @window part(dq) element_type(bf16) head_dim(64) mask(window(100, 0)) schedule(@s) waves(8) loop_tile(32)
+tile.schedule @s { tile.cluster compute { fetch_k(0) } }

@@ -326,3 +326,13 @@ attn.forward @pages element_type(q = f8E4M3FN, k = f8E4M3FN, v = f8E4M3FN, o = b
 
 // expected-error@+1 {{has lse_gradient, which part(delta) reads, and is part(dq); leave it out}}
 attn.backward @queries part(dq) element_type(bf16) head_dim(64) lse_gradient
+
+// -----
+
+// expected-error@+1 {{has group_parts, which share keys, and part(dq) does not work on keys; leave it out}}
+attn.backward @queries part(dq) element_type(bf16) head_dim(64) group_parts
+
+// -----
+
+// expected-error@+1 {{does not say that there are parts to add up; write group_parts}}
+attn.backward @sums part(sum) element_type(bf16) head_dim(64)

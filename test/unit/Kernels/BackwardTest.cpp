@@ -1,14 +1,12 @@
 // Gradients: random problems over heads, groups, lengths, masks, layouts, types, chips and data, in checked execution
 // and several interleavings, which must agree to the bit; and the cases that break others.
 //
-// One file although long: all cases draw on the problems and checks of its first 200 lines.
+// One file although long: all cases draw on the problems of its first 150 lines.
 // HOCKET_RANDOM_BACKWARDS=N draws more than the suite does, HOCKET_TEST_SEED=N others.
+#include "BackwardRun.h"
 #include "Draw.h"
 #include "DrawSequences.h"
 #include "Reference/ScoreInterpreter.h"
-#include "Verify/Attention/RunBackward.h"
-#include "hocket/Attention/BackwardPlan.h"
-#include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Pipelines/Modifications.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
@@ -22,48 +20,6 @@ using namespace hocket::attention;
 
 namespace {
 constexpr uint64_t kDefaultCount = 4, kDefaultSeed = 20261122;
-
-Result<std::shared_ptr<const BackwardPlan>> planFor(const BackwardProblem &problem,
-                                                    const std::string &target,
-                                                    std::string_view schedule = {}) {
-  auto make = [&](const ForwardSemantics &semantics, const BackwardKernel &kernel)
-      -> Result<std::shared_ptr<const CompiledKernel>> {
-    CompileOptions options;
-    options.target = target;
-    if (!kernel.tuning.schedule.empty())
-      options.schedule = kernel.tuning.schedule;
-    options.allowSpills = kernel.tuning.allowSpills;
-    Result<CompiledKernel> compiled =
-        compileKernel(describeBackward(semantics, kernel), kernel.name, options);
-    if (!compiled.ok())
-      return compiled.error();
-    return std::shared_ptr<const CompiledKernel>(
-        std::make_shared<CompiledKernel>(*std::move(compiled)));
-  };
-  return planBackward(problem, make, schedule);
-}
-
-BackwardReport runChecked(const BackwardProblem &problem, DataKind data, uint64_t seed,
-                          const std::string &target = "gfx950", std::string_view schedule = {}) {
-  Result<std::shared_ptr<const BackwardPlan>> plan = planFor(problem, target, schedule);
-  EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : plan.error().message);
-  if (!plan.ok())
-    return {};
-  BackwardOptions options;
-  options.check = true;
-  options.interleavings = 4;
-  options.seed = seed;
-  options.data = data;
-  options.scoreRules = reference::interpretModifications;
-  std::shared_ptr<runtime::Device> device = sim::createDevice(nullptr, target);
-  Result<BackwardReport> report = runBackward(*device, (*plan)->launches(), problem, options);
-  EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
-  if (!report.ok())
-    return {};
-  EXPECT_TRUE(report->passed()) << toText(*report);
-  EXPECT_TRUE(report->verified);
-  return *std::move(report);
-}
 
 int64_t drawLength(Draw &draw) {
   return draw.oneIn(2) ? draw.of<int64_t>({1, 31, 32, 33, 63, 64, 65, 96, 127, 129, 255, 257})
@@ -181,6 +137,9 @@ void runOne(uint64_t seed) {
   auto data = draw.of({DataKind::Normal, DataKind::Normal, DataKind::Normal, DataKind::Rising,
                        DataKind::Large, DataKind::OneHot, DataKind::Equal});
   std::string target = draw.of<std::string>({"gfx950", "gfx950", "gfx942"});
+  const int64_t group = forward.heads / forward.kvHeads;
+  if (draw.oneIn(3))
+    problem.groupParts = draw.of<int64_t>({1, group, forward.blocks.any() ? group : group * draw.between(2, 5)});
   SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe() + " on " +
                target + ", data " + std::string(toString(data)));
   ASSERT_TRUE(validate(problem).ok()) << validate(problem).error().message;
