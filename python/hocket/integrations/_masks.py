@@ -1,0 +1,79 @@
+"""Masks of FlashInfer's batches: what each query sees, as rows of a tensor that kernels read, and the modification that reads
+it."""
+import torch
+
+from .._errors import InvalidInput
+
+_SEEN = """attn.mask_mod @custom_mask(%batch: i32, %head: i32, %query: i32, %key: i32,
+    %first_rows: tensor<?xi32> {attn.sizes = ["batch"]}, %seen_keys: tensor<?x?xi1> {attn.sizes = ["total_q", "seq_kv"]}) {
+  %first = attn.read %first_rows[%batch] : tensor<?xi32> -> i32
+  %row = arith.addi %first, %query : i32
+  %seen = attn.read %seen_keys[%row, %key] : tensor<?x?xi1> -> i1
+  attn.yield %seen : i1
+}
+"""
+
+
+class Lengths:
+    """How many queries and keys each sequence has, as lists, and the most keys that a call names."""
+
+    def __init__(self, queries, keys, longest):
+        self.queries, self.keys, self.longest = queries, keys, longest
+        if len(queries) != len(keys):
+            raise InvalidInput(f"argument 'qo_indptr' is of {len(queries)} sequences, the keys are of {len(keys)}")
+
+    def rows(self, device):
+        """Zeros for a row of keys for each query, and for each sequence where its own are among them."""
+        made = torch.zeros(sum(self.queries), self.longest, dtype=torch.uint8, device=device)
+        return made, [part[:, :keys] for part, keys in zip(made.split(self.queries), self.keys)]
+
+
+def modification(name, seen, starts):
+    """The one that argument `name` asks for, of rows of what is `seen`; `starts` are those of sequences."""
+    return name, _SEEN, ("first_rows", starts[:-1].int().contiguous()), ("seen_keys", seen)
+
+
+def custom(mask, lengths):
+    """Rows of booleans that are one behind the other, [queries, keys] of each sequence in turn."""
+    sizes = [queries * keys for queries, keys in zip(lengths.queries, lengths.keys)]
+    flat = mask.reshape(-1)
+    if flat.shape[0] != sum(sizes):
+        raise InvalidInput(f"argument 'custom_mask' has {flat.shape[0]} elements, wanted {sum(sizes)}: queries times keys of each sequence")
+    seen, parts = lengths.rows(mask.device)
+    for part, own in zip(parts, flat.ne(0).split(sizes)):
+        part.copy_(own.view(part.shape))
+    return seen
+
+
+def packed(mask, lengths):
+    """The same of bits, the lowest of a byte first; each sequence begins at a byte."""
+    sizes = [queries * keys for queries, keys in zip(lengths.queries, lengths.keys)]
+    wanted = [-(-size // 8) for size in sizes]
+    if mask.dtype != torch.uint8 or tuple(mask.shape) != (sum(wanted),):
+        raise InvalidInput(f"argument 'packed_custom_mask' is {mask.dtype} of the shape {tuple(mask.shape)}, wanted uint8 of "
+                           f"({sum(wanted)},): bits of queries times keys of each sequence, in whole bytes")
+    seen, parts = lengths.rows(mask.device)
+    bits = torch.arange(8, dtype=torch.uint8, device=mask.device)
+    for part, own, size in zip(parts, mask.split(wanted), sizes):
+        part.copy_((own[:, None].bitwise_right_shift(bits) & 1).view(-1)[:size].view(part.shape))
+    return seen
+
+
+def items(prefixes, places, width, lengths):
+    """Several items behind one prefix, of which none sees another: `prefixes` are the prefixes' lengths, `places` the place of
+    each token behind the prefix in its item, `width` numbers of each sequence."""
+    batch, prefixes = len(lengths.queries), prefixes.reshape(-1)
+    if tuple(prefixes.shape) != (batch,) or places.numel() < batch * width:
+        raise InvalidInput(f"argument 'prefix_len_ptr' has the shape {tuple(prefixes.shape)} and 'token_pos_in_items_ptr' "
+                           f"{places.numel()} numbers, wanted ({batch},) and {width} (token_pos_in_items_len) of each sequence")
+    seen, parts = lengths.rows(places.device)
+    places = places.reshape(-1)[:batch * width].long().view(batch, width)
+    for part, prefix, own in zip(parts, prefixes.tolist(), places):
+        queries, keys = part.shape
+        at = torch.arange(keys - queries, keys, device=places.device)[:, None]
+        key = torch.arange(keys, device=places.device)
+        if queries and keys - prefix > width:
+            raise InvalidInput(f"argument 'token_pos_in_items_len' is {width}, and a sequence has {keys - prefix} tokens behind its prefix")
+        place = own[(at - prefix).clamp(0, max(width - 1, 0))] if width else torch.zeros_like(at)
+        part.copy_((key <= at) & ((at < prefix) | (key < prefix) | (at < key + place)))
+    return seen

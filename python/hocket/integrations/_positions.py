@@ -1,0 +1,60 @@
+"""Where queries and keys are, in scores: FlashInfer's rotary embedding and its slopes by distance."""
+import math
+
+import torch
+
+from .._errors import InvalidInput
+
+#: What `pos_encoding_mode` may be.
+MODES = ("NONE", "ROPE_LLAMA", "ALIBI")
+
+#: FlashInfer's bias grows with the key's position from the query's number on, past the diagonal too.
+_ALIBI = """attn.score_mod @alibi_by_number(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %slopes_of_heads: tensor<?xf32> {attn.sizes = ["heads"]}) {
+  %slope = attn.read %slopes_of_heads[%head] : tensor<?xf32> -> f32
+  %distance = arith.subi %key, %query : i32
+  %keys = arith.sitofp %distance : i32 to f32
+  %result = math.fma %slope, %keys, %score : f32
+  attn.yield %result : f32
+}
+"""
+
+
+def check_mode(mode):
+    if mode not in MODES:
+        raise InvalidInput(f"argument 'pos_encoding_mode' is {mode!r}, wanted one of {', '.join(MODES)}")
+
+
+def alibi(heads, device):
+    """The modification for `heads` heads."""
+    return "pos_encoding_mode", _ALIBI, ("slopes_of_heads", slopes(heads, device))
+
+
+def slopes(heads, device):
+    """Powers of 2^(-8 / n), n the greatest power of two up to `heads`; beyond n every second one of 2n heads."""
+    n = 1 << (heads.bit_length() - 1)
+    powers = [-8 * (head + 1) / n if head < n else -4 * (2 * (head - n) + 1) / n for head in range(heads)]
+    return torch.tensor([2.0 ** power for power in powers], dtype=torch.float32, device=device)
+
+
+class Rotary:
+    """Rotary embedding of heads in two halves: element i of a half is turned by position / (scale * theta^(i / half))."""
+
+    def __init__(self, scale=None, theta=None):
+        self.scale = 1.0 if scale is None else float(scale)
+        self.theta = 1e4 if theta is None else float(theta)
+        for name, value in (("rope_scale", self.scale), ("rope_theta", self.theta)):
+            if not (math.isfinite(value) and value > 0):
+                raise InvalidInput(f"argument '{name}' is {value}, wanted a positive number")
+
+    def turn(self, rows, positions, dtype=None):
+        """A copy of `rows` [.., heads, head_dim] turned by `positions` [..], of their type or `dtype`; computed in float32."""
+        half = rows.shape[-1] // 2
+        if 2 * half != rows.shape[-1]:
+            raise InvalidInput(f"argument 'pos_encoding_mode' is ROPE_LLAMA, and heads have {rows.shape[-1]} elements, which are no two "
+                               f"halves")
+        elements = torch.arange(half, dtype=torch.float32, device=rows.device)
+        angles = positions.float()[..., None] / (self.scale * self.theta ** (elements / half))
+        cos, sin = (made[..., None, :] for made in (angles.cos(), angles.sin()))
+        a, b = rows.float().split(half, -1)
+        return torch.cat([a * cos - b * sin, b * cos + a * sin], -1).to(dtype or rows.dtype)
