@@ -61,19 +61,19 @@ def packed(mask, lengths):
 
 def items(prefixes, places, width, lengths):
     """Several items behind one prefix, of which none sees another: `prefixes` are the prefixes' lengths, `places` the place of
-    each token behind the prefix in its item, `width` numbers of each sequence."""
-    batch, prefixes = len(lengths.queries), prefixes.reshape(-1)
-    if tuple(prefixes.shape) != (batch,) or places.numel() < batch * width:
-        raise InvalidInput(f"argument 'prefix_len_ptr' has the shape {tuple(prefixes.shape)} and 'token_pos_in_items_ptr' "
-                           f"{places.numel()} numbers, wanted ({batch},) and {width} (token_pos_in_items_len) of each sequence")
+    each token behind the prefix in its item, those of the next sequence `width` further on."""
+    prefixes, places = prefixes.reshape(-1).tolist(), places.reshape(-1).long()
+    if len(prefixes) != len(lengths.queries):
+        raise InvalidInput(f"argument 'prefix_len_ptr' has {len(prefixes)} numbers, wanted {len(lengths.queries)}, one of each sequence")
     seen, parts = lengths.rows(places.device)
-    places = places.reshape(-1)[:batch * width].long().view(batch, width)
-    for part, prefix, own in zip(parts, prefixes.tolist(), places):
+    for number, (part, prefix) in enumerate(zip(parts, prefixes)):
         queries, keys = part.shape
+        own = places[number * width:][:max(keys - prefix, 0)]
+        if queries and own.shape[0] < keys - prefix:
+            raise InvalidInput(f"argument 'token_pos_in_items_ptr' has {own.shape[0]} numbers of sequence {number}, wanted "
+                               f"{keys - prefix}: one of each token behind its prefix, sequences token_pos_in_items_len, {width}, apart")
         at = torch.arange(keys - queries, keys, device=places.device)[:, None]
         key = torch.arange(keys, device=places.device)
-        if queries and keys - prefix > width:
-            raise InvalidInput(f"argument 'token_pos_in_items_len' is {width}, and a sequence has {keys - prefix} tokens behind its prefix")
-        place = own[(at - prefix).clamp(0, max(width - 1, 0))] if width else torch.zeros_like(at)
+        place = own[(at - prefix).clamp(min=0)] if keys > prefix else at
         part.copy_((key <= at) & ((at < prefix) | (key < prefix) | (at < key + place)))
     return seen

@@ -8,16 +8,28 @@ from .._errors import InvalidInput
 #: What `pos_encoding_mode` may be.
 MODES = ("NONE", "ROPE_LLAMA", "ALIBI")
 
-#: FlashInfer's bias grows with the key's position from the query's number on, past the diagonal too.
+#: FlashInfer's bias grows with the key's position from the query's number on, past the diagonal too. Its soft cap is of what is
+#: scaled once more.
 _ALIBI = """attn.score_mod @alibi_by_number(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
-    %slopes_of_heads: tensor<?xf32> {attn.sizes = ["heads"]}) {
+    %slopes_of_heads: tensor<?xf32> {attn.sizes = ["heads"]}CAP_ARGUMENT) {
   %slope = attn.read %slopes_of_heads[%head] : tensor<?xf32> -> f32
   %distance = arith.subi %key, %query : i32
   %keys = arith.sitofp %distance : i32 to f32
-  %result = math.fma %slope, %keys, %score : f32
-  attn.yield %result : f32
+  %biased = math.fma %slope, %keys, %score : f32
+CAP
 }
 """
+_NO_CAP = "  attn.yield %biased : f32"
+_CAP_ARGUMENT = """,
+    %caps: tensor<?xf32> {attn.sizes = ["2"]}"""
+_CAP = """  %first = arith.constant 0 : i32
+  %second = arith.constant 1 : i32
+  %factor = attn.read %caps[%first] : tensor<?xf32> -> f32
+  %cap = attn.read %caps[%second] : tensor<?xf32> -> f32
+  %scaled = arith.mulf %biased, %factor : f32
+  %bounded = math.tanh %scaled : f32
+  %result = arith.mulf %bounded, %cap : f32
+  attn.yield %result : f32"""
 
 
 def check_mode(mode):
@@ -25,12 +37,14 @@ def check_mode(mode):
         raise InvalidInput(f"argument 'pos_encoding_mode' is {mode!r}, wanted one of {', '.join(MODES)}")
 
 
-def alibi(heads, device):
-    """The modification for `heads` heads."""
-    return "pos_encoding_mode", _ALIBI, ("slopes_of_heads", slopes(heads, device))
+def alibi(heads, device, scale, soft_cap):
+    """The modification for `heads` heads, whose scores have been multiplied by `scale`; with a soft cap unless that is 0."""
+    text = _ALIBI.replace("CAP_ARGUMENT", _CAP_ARGUMENT if soft_cap else "").replace("CAP", _CAP if soft_cap else _NO_CAP)
+    caps = [("caps", torch.tensor([scale / soft_cap, soft_cap], dtype=torch.float32, device=device))] if soft_cap else []
+    return "pos_encoding_mode", text, ("slopes_of_heads", _slopes(heads, device)), *caps
 
 
-def slopes(heads, device):
+def _slopes(heads, device):
     """Powers of 2^(-8 / n), n the greatest power of two up to `heads`; beyond n every second one of 2n heads."""
     n = 1 << (heads.bit_length() - 1)
     powers = [-8 * (head + 1) / n if head < n else -4 * (2 * (head - n) + 1) / n for head in range(heads)]

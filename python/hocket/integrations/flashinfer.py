@@ -52,15 +52,18 @@ class _Scores:
         self.causal, self.window_left, self._scale, self._cap = causal, window_left, sm_scale, logits_soft_cap or 0.0
         self.rotary = _positions.Rotary(rope_scale, rope_theta) if pos_encoding_mode == "ROPE_LLAMA" else None
         self.has_alibi = pos_encoding_mode == "ALIBI"
-        if self.has_alibi and self._cap > 0:
-            raise Unsupported("argument 'logits_soft_cap' is given with pos_encoding_mode ALIBI, whose scores FlashInfer scales twice; "
-                              "leave one of them out")
 
     def options(self, q, factor=1.0, is_masked=False):
         """hocket's arguments; a custom mask stands in for the diagonal."""
-        scale = q.shape[-1] ** -0.5 if self._scale is None else self._scale
-        return {"causal": self.causal and not is_masked, "softmax_scale": scale * factor, "softcap": self._cap,
-                "window_size": (self.window_left, -1)}
+        return {"causal": self.causal and not is_masked, "softmax_scale": self._scale_of(q) * factor,
+                "softcap": 0.0 if self.has_alibi else self._cap, "window_size": (self.window_left, -1)}
+
+    def _scale_of(self, q):
+        return q.shape[-1] ** -0.5 if self._scale is None else self._scale
+
+    def modifications(self, q, factor=1.0):
+        """What hocket's arguments do not say."""
+        return [_positions.alibi(q.shape[1], q.device, self._scale_of(q) * factor, self._cap)] * self.has_alibi
 
 
 def _results(made, return_lse, v_scale=None, out=None, lse=None):
@@ -103,8 +106,8 @@ def single_prefill_with_kv_cache(q, k, v, scale_q=None, scale_k=None, scale_v=No
         q = scores.rotary.turn(q, torch.arange(keys - queries, keys, device=q.device))
     starts, key_starts = (torch.tensor([0, rows], dtype=torch.int32, device=q.device) for rows in (queries, keys))
     mask = _mask_of(custom_mask, packed_custom_mask, _masks.Lengths([queries], [keys], max(keys, 1)), starts)
-    options = scores.options(q, _factor("k_scale", k_scale), bool(mask))
-    more = [_positions.alibi(q.shape[1], q.device)] * scores.has_alibi + mask
+    factor = _factor("k_scale", k_scale)
+    options, more = scores.options(q, factor, bool(mask)), scores.modifications(q, factor) + mask
     if more and queries and keys:
         made = _modified.varlen(q, k, v, starts, key_starts, queries, keys, more=tuple(more), **options)
     else:
@@ -245,21 +248,25 @@ class BatchDecodeWithPagedKVCacheWrapper(_Wrapper):
         batch = len(self._counts)
         if q.shape[0] != batch * self._queries:
             raise InvalidInput(f"argument 'q' has {q.shape[0]} rows, plan() said {batch} requests of q_len_per_req {self._queries}")
-        rows = q.view(batch, self._queries, *q.shape[1:])
-        options = scores.options(q, _factor("q_scale", q_scale) * _factor("k_scale", k_scale))
+        factor = _factor("q_scale", q_scale) * _factor("k_scale", k_scale)
         k, v = self._pools(paged_kv_cache)
-        slopes = _positions.slopes(q.shape[1], q.device) if scores.has_alibi else None
-        if scores.rotary is None:
-            options["block_table"] = self._table
-        else:
+        made = self._with_slopes(q, k, v, factor) if scores.has_alibi and batch else self._attend(q, k, v, factor)
+        return _results(made, return_lse, v_scale, out, lse)
+
+    def _attend(self, q, k, v, factor):
+        scores, rows, table = self._scores, q.view(len(self._counts), self._queries, *q.shape[1:]), self._table
+        if scores.rotary is not None:
             k, v = self._turned_pools(k, v, q.dtype)
-            before = torch.arange(-self._queries, 0, device=q.device)
-            rows = scores.rotary.turn(rows, self._lengths[:, None] + before)
-        made, made_lse = attention.flash_attn_with_kvcache(
-            rows, k, v, cache_seqlens=self._lengths, alibi_slopes=slopes, return_softmax_lse=True, **options)
-        if slopes is not None:  # FlashInfer's distance is that from the query's number, not from its position
-            made_lse = made_lse + slopes[:, None] * (self._lengths - self._queries)[:, None, None]
-        return _results((made.flatten(0, 1), made_lse.transpose(0, 1).flatten(1)), return_lse, v_scale, out, lse)
+            rows = scores.rotary.turn(rows, self._lengths[:, None] + torch.arange(-self._queries, 0, device=q.device))
+            table = None
+        made, lse = attention.flash_attn_with_kvcache(rows, k, v, cache_seqlens=self._lengths, block_table=table, return_softmax_lse=True,
+                                                      **scores.options(q, factor))
+        return made.flatten(0, 1), lse.transpose(0, 1).flatten(1)
+
+    def _with_slopes(self, q, k, v, factor):
+        starts = torch.arange(len(self._counts) + 1, dtype=torch.int32, device=q.device) * self._queries
+        return _modified.varlen(q, k, v, starts, None, self._queries, self._longest, block_table=self._table, seqused_k=self._lengths,
+                                more=tuple(self._scores.modifications(q, factor)), **self._scores.options(q, factor))
 
 
 class _Prefill(_Wrapper):
@@ -294,7 +301,7 @@ class _Prefill(_Wrapper):
         scores = self._scores
         if scores.rotary is not None:
             q = scores.rotary.turn(q, self._positions_of("q"))
-        more = [_positions.alibi(q.shape[1], q.device)] * (scores.has_alibi and q.shape[0] > 0) + self._mask + self._items
+        more = scores.modifications(q, factor) + self._mask + self._items if q.shape[0] else []
         arguments = (q, k, v, self._starts, key_starts, self._most, longest)
         options = {**scores.options(q, factor, bool(self._mask)), **pages}
         if more:
