@@ -1,7 +1,7 @@
 """aiter's attention functions by Hocket, for programs that call those: `import hocket.integrations.aiter as aiter`.
 
 Gradients are torch's. What is not computed is refused by name; `how_v3_bf16_cvt` chooses a rounding of aiter's kernels, and is not
-looked at. Functions of pages are in _aiter_pages.py.
+looked at. Functions of pages are in _aiter_pages.py, those without gradients in _aiter_raw.py.
 """
 import math
 
@@ -10,6 +10,7 @@ import torch
 from .. import attention
 from .._errors import InvalidInput, Unsupported
 from ._aiter_pages import pa_fwd_asm, pa_fwd_naive, paged_attention_ragged, paged_attention_rocm, paged_attention_v1  # noqa: F401
+from ._aiter_raw import mha_bwd, mha_fwd, mha_varlen_bwd, mha_varlen_fwd  # noqa: F401
 
 
 def _check(**given):
