@@ -88,7 +88,6 @@ def mha_varlen_bwd(dout, q, k, v, out, softmax_lse, cu_seqlens_q, cu_seqlens_k, 
     call, _ = _calls.packed(*tensors[1:4], cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, scale, is_causal,
                             (window_size_left, window_size_right), 0.0, alibi_slopes, None, _dropped(dropout_p, rng_state), None, 0, None,
                             None, False, "gfx950")
-    call.others = []
     made = call.backward(*tensors, softmax_lse, results if is_whole else (None,) * 3, lse_name="softmax_lse")[:3]
     if not is_whole:
         made = tuple(cut(whole, like.shape[-1], given) for whole, like, given in zip(made, own[1:4], results))
