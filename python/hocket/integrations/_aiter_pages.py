@@ -5,6 +5,7 @@ from .. import attention
 from .._errors import InvalidInput, Unsupported
 from . import _modified
 from ._pages import Pages, rows_of, turned_around
+from ._scores import number_of
 
 #: aiter adds the bias before it caps.
 _ALIBI_THEN_CAP = """attn.score_mod @alibi_then_cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
@@ -32,16 +33,6 @@ def _check(**given):
                               f"hocket.flash_attn_with_kvcache with its descales")
 
 
-def _factor(name, scale):
-    """A scale as a number; aiter's empty tensors are none."""
-    if scale is None or hasattr(scale, "numel") and scale.numel() == 0:
-        return 1.0
-    if hasattr(scale, "numel") and scale.numel() != 1:
-        raise Unsupported(f"argument '{name}' has {scale.numel()} numbers; give one, or call hocket.flash_attn_with_kvcache with its "
-                          f"descales")
-    return float(scale)
-
-
 def _decode(out, query, pools, lengths, table, scale, scales, alibi_slopes=None, soft_cap=0.0, sliding_window=0, mtp=1,
             kv_cache_dtype="auto"):
     """O, into `out` if that is given. `pools` are rows of heads in pages of `table`, or, where that is None, in rows of each sequence;
@@ -49,7 +40,7 @@ def _decode(out, query, pools, lengths, table, scale, scales, alibi_slopes=None,
     batch = lengths.shape[0]
     if query.shape[0] != batch * mtp:
         raise InvalidInput(f"argument 'query' has {query.shape[0]} rows, wanted {batch * mtp}: mtp, {mtp}, of each sequence")
-    scale = (query.shape[-1] ** -0.5 if scale is None else scale) * _factor("k_scale", scales[0])
+    scale = (query.shape[-1] ** -0.5 if scale is None else scale) * number_of("k_scale", scales[0])
     options = {"softmax_scale": scale, "causal": True, "window_size": (sliding_window - 1 if sliding_window > 0 else -1, -1),
                "block_table": table}
     if alibi_slopes is not None and soft_cap > 0:
@@ -58,7 +49,7 @@ def _decode(out, query, pools, lengths, table, scale, scales, alibi_slopes=None,
         made = attention.flash_attn_with_kvcache(
             query.view(batch, mtp, *query.shape[1:]), *pools, cache_seqlens=lengths, alibi_slopes=alibi_slopes, softcap=soft_cap,
             kv_cache_dtype=kv_cache_dtype, **options).flatten(0, 1)
-    factor = _factor("v_scale", scales[1])
+    factor = number_of("v_scale", scales[1])
     made = made if factor == 1.0 else made * factor
     return made if out is None else out.copy_(made)
 

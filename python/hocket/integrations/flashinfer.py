@@ -8,8 +8,9 @@ import torch
 
 from .. import attention
 from .._errors import InvalidInput, Unsupported
-from . import _masks, _modified, _positions
+from . import _masks, _modified
 from ._pages import Pages, rows_of
+from ._scores import Scores, number_of
 
 #: Arguments that say how FlashInfer computes, on which no result depends here.
 _HINTS = {"backend", "use_fp16_qk_reduction", "use_tensor_cores", "non_blocking", "q_data_type", "kv_data_type", "data_type",
@@ -34,41 +35,9 @@ def _rows_first(tensor, kv_layout):
     return tensor if kv_layout == "NHD" else tensor.transpose(-3, -2)
 
 
-def _factor(name, value):
-    """A scale as a number."""
-    if value is None:
-        return 1.0
-    if hasattr(value, "numel") and value.numel() != 1:
-        raise Unsupported(f"argument '{name}' has {value.numel()} numbers; give one, or call hocket's functions with its descales")
-    return float(value)
-
-
-class _Scores:
-    """How scores are made of queries and keys, as FlashInfer's arguments say."""
-
-    def __init__(self, causal=False, sm_scale=None, window_left=-1, logits_soft_cap=None, pos_encoding_mode="NONE", rope_scale=None,
-                 rope_theta=None):
-        _positions.check_mode(pos_encoding_mode)
-        self.causal, self.window_left, self._scale, self._cap = causal, window_left, sm_scale, logits_soft_cap or 0.0
-        self.rotary = _positions.Rotary(rope_scale, rope_theta) if pos_encoding_mode == "ROPE_LLAMA" else None
-        self.has_alibi = pos_encoding_mode == "ALIBI"
-
-    def options(self, q, factor=1.0, is_masked=False):
-        """hocket's arguments; a custom mask stands in for the diagonal."""
-        return {"causal": self.causal and not is_masked, "softmax_scale": self._scale_of(q) * factor,
-                "softcap": 0.0 if self.has_alibi else self._cap, "window_size": (self.window_left, -1)}
-
-    def _scale_of(self, q):
-        return q.shape[-1] ** -0.5 if self._scale is None else self._scale
-
-    def modifications(self, q, factor=1.0):
-        """What hocket's arguments do not say."""
-        return [_positions.alibi(q.shape[1], q.device, self._scale_of(q) * factor, self._cap)] * self.has_alibi
-
-
 def _results(made, return_lse, v_scale=None, out=None, lse=None):
     """O; with `return_lse` FlashInfer's LSE, too: [rows, heads], to the base of 2. `made` has [heads, rows], to that of e."""
-    own, factor = made[0], _factor("v_scale", v_scale)
+    own, factor = made[0], number_of("v_scale", v_scale)
     own = own if factor == 1.0 else own * factor
     own = own if out is None else out.copy_(own)
     if not return_lse:
@@ -98,7 +67,7 @@ def single_prefill_with_kv_cache(q, k, v, scale_q=None, scale_k=None, scale_v=No
     """One sequence: q [rows, heads, head_dim], k and v [keys, kv_heads, head_dim] or HND."""
     _check({"scale_q": scale_q, "scale_k": scale_k, "scale_v": scale_v, "kv_cache_sf": kv_cache_sf,
             "o_dtype": None if o_dtype == q.dtype else o_dtype})
-    scores = _Scores(causal, sm_scale, window_left, logits_soft_cap, pos_encoding_mode, rope_scale, rope_theta)
+    scores = Scores(causal, sm_scale, window_left, logits_soft_cap, pos_encoding_mode, rope_scale, rope_theta)
     k, v = (_rows_first(tensor, kv_layout) for tensor in (k, v))
     queries, keys = q.shape[0], k.shape[0]
     if scores.rotary is not None:
@@ -106,7 +75,7 @@ def single_prefill_with_kv_cache(q, k, v, scale_q=None, scale_k=None, scale_v=No
         q = scores.rotary.turn(q, torch.arange(keys - queries, keys, device=q.device))
     starts, key_starts = (torch.tensor([0, rows], dtype=torch.int32, device=q.device) for rows in (queries, keys))
     mask = _mask_of(custom_mask, packed_custom_mask, _masks.Lengths([queries], [keys], max(keys, 1)), starts)
-    factor = _factor("k_scale", k_scale)
+    factor = number_of("k_scale", k_scale)
     options, more = scores.options(q, factor, bool(mask)), scores.modifications(q, factor) + mask
     if more and queries and keys:
         made = _modified.varlen(q, k, v, starts, key_starts, queries, keys, more=tuple(more), **options)
@@ -128,7 +97,7 @@ def single_decode_with_kv_cache(q, k, v, kv_layout="NHD", pos_encoding_mode="NON
     made = single_prefill_with_kv_cache(
         q[None], k, v, causal=True, kv_layout=kv_layout, pos_encoding_mode=pos_encoding_mode, sm_scale=sm_scale, window_left=window_left,
         logits_soft_cap=logits_soft_cap, rope_scale=rope_scale, rope_theta=rope_theta, return_lse=return_lse,
-        k_scale=_factor("q_scale", q_scale) * _factor("k_scale", k_scale), v_scale=v_scale)
+        k_scale=number_of("q_scale", q_scale) * number_of("k_scale", k_scale), v_scale=v_scale)
     return (made[0][0], made[1][0]) if return_lse else made[0]
 
 
@@ -165,7 +134,7 @@ class _Wrapper:
 
     def forward(self, *tensors, use_fp16_qk_reduction=False, q_scale=None, k_scale=None, v_scale=None, return_lse=False, **scores):
         """An older way to run: how scores are made is said here, not by the plan."""
-        self._scores = _Scores(**{"causal": self._is_decoding, **scores})
+        self._scores = Scores(**{"causal": self._is_decoding, **scores})
         return self.run(*tensors, q_scale=q_scale, k_scale=k_scale, v_scale=v_scale, return_lse=return_lse)
 
     def forward_return_lse(self, *tensors, **options):
@@ -176,7 +145,7 @@ class _Wrapper:
 
     def _keep(self, rest, *scores):
         self._o_type = rest.pop("o_data_type", None)
-        made = _Scores(*scores, rest.pop("rope_scale", None), rest.pop("rope_theta", None))
+        made = Scores(*scores, rest.pop("rope_scale", None), rest.pop("rope_theta", None))
         _check(rest)
         self._scores = made
 
@@ -248,7 +217,7 @@ class BatchDecodeWithPagedKVCacheWrapper(_Wrapper):
         batch = len(self._counts)
         if q.shape[0] != batch * self._queries:
             raise InvalidInput(f"argument 'q' has {q.shape[0]} rows, plan() said {batch} requests of q_len_per_req {self._queries}")
-        factor = _factor("q_scale", q_scale) * _factor("k_scale", k_scale)
+        factor = number_of("q_scale", q_scale) * number_of("k_scale", k_scale)
         k, v = self._pools(paged_kv_cache)
         made = self._with_slopes(q, k, v, factor) if scores.has_alibi and batch else self._attend(q, k, v, factor)
         return _results(made, return_lse, v_scale, out, lse)
@@ -332,7 +301,7 @@ class BatchPrefillWithPagedKVCacheWrapper(_Prefill):
             k, v = (tensor.flatten(0, 1) for tensor in self._turned_pools(k, v, q.dtype))
             starts = torch.arange(len(self._counts) + 1, dtype=torch.int32, device=q.device) * self._longest
             pages = {"seqused_k": self._lengths}
-        made = self._attend(q, k, v, starts, self._longest, _factor("q_scale", q_scale) * _factor("k_scale", k_scale), **pages)
+        made = self._attend(q, k, v, starts, self._longest, number_of("q_scale", q_scale) * number_of("k_scale", k_scale), **pages)
         return _results(made, return_lse, v_scale, out, lse)
 
 
@@ -357,5 +326,5 @@ class BatchPrefillWithRaggedKVCacheWrapper(_Prefill):
         k, v = (_rows_first(tensor, self._layout) for tensor in (k, v))
         if scores.rotary is not None:
             k, v = scores.rotary.turn(k, self._positions_of("k"), q.dtype), v.to(q.dtype)
-        made = self._attend(q, k, v, self._key_starts, self._longest, _factor("q_scale", q_scale) * _factor("k_scale", k_scale))
+        made = self._attend(q, k, v, self._key_starts, self._longest, number_of("q_scale", q_scale) * number_of("k_scale", k_scale))
         return _results(made, return_lse, v_scale, out, lse)

@@ -1,9 +1,10 @@
-"""Where queries and keys are, in scores: FlashInfer's rotary embedding and its slopes by distance."""
+"""How FlashInfer makes scores of queries and keys: rotary embedding, slopes by distance, scales."""
+import functools
 import math
 
 import torch
 
-from .._errors import InvalidInput
+from .._errors import InvalidInput, Unsupported
 
 #: What `pos_encoding_mode` may be.
 MODES = ("NONE", "ROPE_LLAMA", "ALIBI")
@@ -37,6 +38,7 @@ def check_mode(mode):
         raise InvalidInput(f"argument 'pos_encoding_mode' is {mode!r}, wanted one of {', '.join(MODES)}")
 
 
+@functools.lru_cache(64)
 def alibi(heads, device, scale, soft_cap):
     """The modification for `heads` heads, whose scores have been multiplied by `scale`; with a soft cap unless that is 0."""
     text = _ALIBI.replace("CAP_ARGUMENT", _CAP_ARGUMENT if soft_cap else "").replace("CAP", _CAP if soft_cap else _NO_CAP)
@@ -72,3 +74,35 @@ class Rotary:
         cos, sin = (made[..., None, :] for made in (angles.cos(), angles.sin()))
         a, b = rows.float().split(half, -1)
         return torch.cat([a * cos - b * sin, b * cos + a * sin], -1).to(dtype or rows.dtype)
+
+
+def number_of(name, scale):
+    """The scale that argument `name` gives, as a number; of none, or of an empty tensor, it is 1."""
+    if scale is None or hasattr(scale, "numel") and scale.numel() == 0:
+        return 1.0
+    if hasattr(scale, "numel") and scale.numel() != 1:
+        raise Unsupported(f"argument '{name}' has {scale.numel()} numbers; give one, or call hocket's functions with their descales")
+    return float(scale)
+
+
+class Scores:
+    """How scores are made of queries and keys, as FlashInfer's arguments say."""
+
+    def __init__(self, causal=False, sm_scale=None, window_left=-1, logits_soft_cap=None, pos_encoding_mode="NONE", rope_scale=None,
+                 rope_theta=None):
+        check_mode(pos_encoding_mode)
+        self.causal, self.window_left, self._scale, self._cap = causal, window_left, sm_scale, max(logits_soft_cap or 0.0, 0.0)
+        self.rotary = Rotary(rope_scale, rope_theta) if pos_encoding_mode == "ROPE_LLAMA" else None
+        self.has_alibi = pos_encoding_mode == "ALIBI"
+
+    def options(self, q, factor=1.0, is_masked=False):
+        """hocket's arguments; a custom mask stands in for the diagonal."""
+        return {"causal": self.causal and not is_masked, "softmax_scale": self._scale_of(q) * factor,
+                "softcap": 0.0 if self.has_alibi else self._cap, "window_size": (self.window_left, -1)}
+
+    def _scale_of(self, q):
+        return q.shape[-1] ** -0.5 if self._scale is None else self._scale
+
+    def modifications(self, q, factor=1.0):
+        """What hocket's arguments do not say."""
+        return [alibi(q.shape[1], q.device, self._scale_of(q) * factor, self._cap)] * self.has_alibi
