@@ -54,6 +54,22 @@ class Pages(unittest.TestCase):
                                      self.lengths - (counts - 1) * P, P, 1, self.slopes, "auto", "NHD", 3.0, self.one, 2 * self.one)
         self.check(out, 2 * self.reference(q[:B], self.slopes, 3.0), 4e-3)
 
+    def test_sequences_of_one_query_alone(self):
+        """aiter leaves the others to its prefill."""
+        q = torch.randn(5, H, D).half()
+        for starts, alone in (([0, 1, 2, 3], [0, 1, 2]), ([0, 1, 4, 5], [0, 2]), ([0, 2, 4, 4], [])):
+            out = torch.full_like(q, 7)
+            rows = [starts[number] for number in alone]
+            made = aiter.paged_attention_v1(out, None, q, self.k, self.v, SCALE, self.table, torch.tensor(starts).int(), self.lengths, 48,
+                                            None, "auto", "NHD", 0.0, self.one, self.one)
+            one_each = torch.stack([q[starts[number]] for number in range(B)])
+            if alone:
+                self.check(made[rows], self.reference(one_each)[alone])
+            self.assertTrue(bool((made[[row for row in range(5) if row not in rows]] == 7).all()))
+        with self.assertRaisesRegex(hocket.Error, "'cu_query_lens' has the shape \\(4,\\) with mtp 2"):
+            aiter.paged_attention_v1(out, None, q, self.k, self.v, SCALE, self.table, torch.tensor(starts).int(), self.lengths, 48, None,
+                                     "auto", "NHD", 0.0, self.one, self.one, mtp=2)
+
     def test_vectors(self):
         keys = self.k.view(12, P, HK, D // X, X).permute(0, 2, 3, 1, 4).contiguous()
         values = self.v.permute(0, 2, 3, 1).contiguous()

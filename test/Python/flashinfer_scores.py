@@ -225,6 +225,13 @@ class Scores(unittest.TestCase):
         with self.assertRaisesRegex(hocket.Error, "'qo_indptr' is of 3 sequences, the keys are of 4"):
             flashinfer.BatchPrefillWithRaggedKVCacheWrapper(None).plan(self.starts[:4], self.key_starts, H, HK, D)
         decode = flashinfer.BatchDecodeWithPagedKVCacheWrapper(None)
+        with self.assertRaisesRegex(hocket.Error, "run\\(\\) comes before plan"):
+            decode.forward(self.q[:4], self.pool)
+        decode.plan(*self.lists, H, HK, D, P)
+        with self.assertRaisesRegex(hocket.Error, "ends behind the 0 indices"):
+            decode.plan(self.lists[0], self.lists[1][:0], self.lists[2], H, HK, D, P)
+        with self.assertRaisesRegex(hocket.Error, "run\\(\\) comes before plan"):
+            decode.run(self.q[:4], self.pool)
         decode.plan(*self.lists, H, HK, D, P)
         with self.assertRaisesRegex(hocket.Error, "'q' has 3 rows, plan\\(\\) said 4 requests"):
             decode.run(self.q[:3], self.pool)

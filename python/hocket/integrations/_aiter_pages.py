@@ -1,4 +1,6 @@
 """aiter's decoding over pages: one query of each sequence, or `mtp`, causal. Workspaces are taken and not needed."""
+import functools
+
 import torch
 
 from .. import attention
@@ -77,10 +79,21 @@ def _rows_first(key_cache, value_cache, kv_cache_layout):
 def paged_attention_v1(out, workspace_buffer, query, key_cache, value_cache, scale, block_tables, cu_query_lens, context_lens,
                        max_context_len, alibi_slopes, kv_cache_dtype, kv_cache_layout, logits_soft_cap, k_scale, v_scale,
                        fp8_out_scale=None, partition_size=256, mtp=1, sliding_window=0):
-    """query [sequences * mtp, heads, head_dim], caches [pages, page_size, kv_heads, head_dim] or HND. Writes `out`, and gives it."""
+    """query [sequences * mtp, heads, head_dim], caches [pages, page_size, kv_heads, head_dim] or HND. Writes `out`, and gives it. With
+    `cu_query_lens`, which is read on the host, sequences of one query alone are computed, as by aiter."""
     _check(fp8_out_scale=fp8_out_scale)
-    return _decode(out, query, _rows_first(key_cache, value_cache, kv_cache_layout), context_lens, block_tables, scale, (k_scale, v_scale),
-                   alibi_slopes, logits_soft_cap, sliding_window, mtp, kv_cache_dtype)
+    decode = functools.partial(_decode, pools=_rows_first(key_cache, value_cache, kv_cache_layout), scale=scale, scales=(k_scale, v_scale),
+                               alibi_slopes=alibi_slopes, soft_cap=logits_soft_cap, sliding_window=sliding_window, mtp=mtp,
+                               kv_cache_dtype=kv_cache_dtype)
+    if cu_query_lens is None:
+        return decode(out, query, lengths=context_lens, table=block_tables)
+    if mtp != 1 or tuple(cu_query_lens.shape) != (context_lens.shape[0] + 1,):
+        raise InvalidInput(f"argument 'cu_query_lens' has the shape {tuple(cu_query_lens.shape)} with mtp {mtp}, wanted "
+                           f"({context_lens.shape[0] + 1},) with mtp 1")
+    alone = (cu_query_lens.diff() == 1).nonzero().flatten()
+    rows = cu_query_lens.long()[alone]
+    out[rows] = decode(None, query[rows], lengths=context_lens[alone], table=block_tables[alone])
+    return out
 
 
 def paged_attention_ragged(out, workspace_buffer, query, key_cache, value_cache, scale, kv_indptr, kv_page_indices, kv_last_page_lens,

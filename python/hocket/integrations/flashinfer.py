@@ -2,6 +2,7 @@
 
 LSE is FlashInfer's: to the base of 2, [rows, heads]. What is not computed is refused by name. Workspaces are taken and not needed.
 """
+import functools
 import math
 
 import torch
@@ -106,6 +107,20 @@ def fast_decode_plan(wrapper, *arguments, **options):
     return type(wrapper).plan(wrapper, *arguments, **options)
 
 
+def _whole(plan):
+    """`plan`, which leaves none when it fails."""
+
+    @functools.wraps(plan)
+    def attempt(self, *arguments, **options):
+        try:
+            return plan(self, *arguments, **options)
+        except BaseException:
+            self._scores = None
+            raise
+
+    return attempt
+
+
 class _Wrapper:
     """What all wrappers have: a plan, which `run` follows."""
 
@@ -134,6 +149,7 @@ class _Wrapper:
 
     def forward(self, *tensors, use_fp16_qk_reduction=False, q_scale=None, k_scale=None, v_scale=None, return_lse=False, **scores):
         """An older way to run: how scores are made is said here, not by the plan."""
+        self._check_plan()
         self._scores = Scores(**{"causal": self._is_decoding, **scores})
         return self.run(*tensors, q_scale=q_scale, k_scale=k_scale, v_scale=v_scale, return_lse=return_lse)
 
@@ -149,9 +165,12 @@ class _Wrapper:
         _check(rest)
         self._scores = made
 
-    def _planned(self, q, window_left):
+    def _check_plan(self):
         if self._scores is None:
             raise InvalidInput("run() comes before plan(), which says the sequences; call that first")
+
+    def _planned(self, q, window_left):
+        self._check_plan()
         if window_left not in (None, self._scores.window_left):
             raise InvalidInput(f"argument 'window_left' is {window_left}, plan() said {self._scores.window_left}")
         if self._o_type is not None and str(self._o_type).removeprefix("torch.") != str(q.dtype).removeprefix("torch."):
@@ -188,6 +207,7 @@ class BatchDecodeWithPagedKVCacheWrapper(_Wrapper):
 
     _is_decoding = True
 
+    @_whole
     def plan(self, indptr, indices, last_page_len, num_qo_heads, num_kv_heads, head_dim, page_size, pos_encoding_mode="NONE",
              window_left=-1, logits_soft_cap=None, q_data_type="float16", kv_data_type=None, data_type=None, sm_scale=None,
              q_len_per_req=1, window_right=0, **rest):
@@ -281,6 +301,7 @@ class _Prefill(_Wrapper):
 class BatchPrefillWithPagedKVCacheWrapper(_Prefill):
     """Packed queries over pages, bottom-right where causal."""
 
+    @_whole
     def plan(self, qo_indptr, paged_kv_indptr, paged_kv_indices, paged_kv_last_page_len, num_qo_heads, num_kv_heads, head_dim_qk,
              page_size, head_dim_vo=None, custom_mask=None, packed_custom_mask=None, causal=False, pos_encoding_mode="NONE",
              use_fp16_qk_reduction=False, sm_scale=None, window_left=-1, logits_soft_cap=None, prefix_len_ptr=None,
@@ -308,6 +329,7 @@ class BatchPrefillWithPagedKVCacheWrapper(_Prefill):
 class BatchPrefillWithRaggedKVCacheWrapper(_Prefill):
     """Packed queries over packed keys."""
 
+    @_whole
     def plan(self, qo_indptr, kv_indptr, num_qo_heads, num_kv_heads, head_dim_qk, head_dim_vo=None, custom_mask=None,
              packed_custom_mask=None, causal=False, pos_encoding_mode="NONE", use_fp16_qk_reduction=False, window_left=-1,
              logits_soft_cap=None, sm_scale=None, rope_scale=None, rope_theta=None, q_data_type="float16", kv_data_type=None,
