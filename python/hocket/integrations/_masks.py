@@ -1,36 +1,34 @@
-"""Masks of FlashInfer's batches: what each query sees, as rows of a tensor that kernels read, and the modification that reads
-it."""
+"""Masks of FlashInfer's batches: what each query sees, as a tensor that kernels read, and the modification that reads it."""
 import torch
 
 from .._errors import InvalidInput
 
+#: Places are those of the query and the key alone, so that kernels load whole lines.
 _SEEN = """attn.mask_mod @custom_mask(%batch: i32, %head: i32, %query: i32, %key: i32,
-    %first_rows: tensor<?xi32> {attn.sizes = ["batch"]}, %seen_keys: tensor<?x?xi1> {attn.sizes = ["total_q", "seq_kv"]}) {
-  %first = attn.read %first_rows[%batch] : tensor<?xi32> -> i32
-  %row = arith.addi %first, %query : i32
-  %seen = attn.read %seen_keys[%row, %key] : tensor<?x?xi1> -> i1
+    %seen_keys: tensor<?x?x?xi1> {attn.sizes = ["batch", "seq_q", "seq_kv"]}) {
+  %seen = attn.read %seen_keys[%batch, %query, %key] : tensor<?x?x?xi1> -> i1
   attn.yield %seen : i1
 }
 """
 
 
 class Lengths:
-    """How many queries and keys each sequence has, as lists, and the most keys that a call names."""
+    """How many queries and keys each sequence has, as lists, and the most that a call names."""
 
-    def __init__(self, queries, keys, longest):
-        self.queries, self.keys, self.longest = queries, keys, longest
+    def __init__(self, queries, keys, most, longest):
+        self.queries, self.keys, self._most, self._longest = queries, keys, most, longest
         if len(queries) != len(keys):
             raise InvalidInput(f"argument 'qo_indptr' is of {len(queries)} sequences, the keys are of {len(keys)}")
 
     def rows(self, device):
-        """Zeros for a row of keys for each query, and for each sequence where its own are among them."""
-        made = torch.zeros(sum(self.queries), self.longest, dtype=torch.uint8, device=device)
-        return made, [part[:, :keys] for part, keys in zip(made.split(self.queries), self.keys)]
+        """Zeros for each query and key that a sequence may have, and for each sequence those that it has."""
+        made = torch.zeros(len(self.queries), self._most, self._longest, dtype=torch.uint8, device=device)
+        return made, [part[:queries, :keys] for part, queries, keys in zip(made, self.queries, self.keys)]
 
 
-def modification(name, seen, starts):
-    """The one that argument `name` asks for, of rows of what is `seen`; `starts` are those of sequences."""
-    return name, _SEEN, ("first_rows", starts[:-1].int().contiguous()), ("seen_keys", seen)
+def modification(name, seen):
+    """The one that argument `name` asks for, of what is `seen`: [batch, queries, keys]."""
+    return name, _SEEN, ("seen_keys", seen)
 
 
 def custom(mask, lengths):

@@ -52,12 +52,12 @@ def _most(counts):
     return max(counts, default=1) or 1
 
 
-def _mask_of(custom_mask, packed_custom_mask, lengths, starts):
+def _mask_of(custom_mask, packed_custom_mask, lengths):
     """The modification that either mask asks for, or nothing."""
     if packed_custom_mask is not None:
-        return [_masks.modification("packed_custom_mask", _masks.packed(packed_custom_mask, lengths), starts)]
+        return [_masks.modification("packed_custom_mask", _masks.packed(packed_custom_mask, lengths))]
     if custom_mask is not None:
-        return [_masks.modification("custom_mask", _masks.custom(custom_mask, lengths), starts)]
+        return [_masks.modification("custom_mask", _masks.custom(custom_mask, lengths))]
     return []
 
 
@@ -75,7 +75,7 @@ def single_prefill_with_kv_cache(q, k, v, scale_q=None, scale_k=None, scale_v=No
         k, v = scores.rotary.turn(k, torch.arange(keys, device=k.device), q.dtype), v.to(q.dtype)
         q = scores.rotary.turn(q, torch.arange(keys - queries, keys, device=q.device))
     starts, key_starts = (torch.tensor([0, rows], dtype=torch.int32, device=q.device) for rows in (queries, keys))
-    mask = _mask_of(custom_mask, packed_custom_mask, _masks.Lengths([queries], [keys], max(keys, 1)), starts)
+    mask = _mask_of(custom_mask, packed_custom_mask, _masks.Lengths([queries], [keys], queries, max(keys, 1)))
     factor = number_of("k_scale", k_scale)
     options, more = scores.options(q, factor, bool(mask)), scores.modifications(q, factor) + mask
     if more and queries and keys:
@@ -264,9 +264,9 @@ class _Prefill(_Wrapper):
     def _keep_queries(self, qo_indptr, longest, masks, items):
         """Where queries are; and `masks`, custom and packed, or the mask of `items` behind a prefix."""
         counts = qo_indptr.cpu().diff().tolist()
-        lengths = _masks.Lengths(counts, self._counts, longest)
+        lengths = _masks.Lengths(counts, self._counts, _most(counts), longest)
         self._starts, self._most, self._query_counts, self._positions = qo_indptr.int(), _most(counts), counts, {}
-        self._mask = _mask_of(*masks, lengths, self._starts) if sum(counts) else []
+        self._mask = _mask_of(*masks, lengths) if sum(counts) else []
         self._items = self._items_of(*items, lengths) if sum(counts) else []
 
     def _items_of(self, prefixes, places, width, lengths):
@@ -276,7 +276,7 @@ class _Prefill(_Wrapper):
         if not self._scores.causal or self._mask:
             raise InvalidInput("argument 'prefix_len_ptr' is given " + ("with a custom mask" if self._mask else "without causal=True")
                                + ", and items are causal; change that")
-        return [_masks.modification("prefix_len_ptr", _masks.items(prefixes, places, width, lengths), self._starts)]
+        return [_masks.modification("prefix_len_ptr", _masks.items(prefixes, places, width, lengths))]
 
     def _positions_of(self, name):
         """Those of rows of "q", which end where their keys do, or of "k"."""
