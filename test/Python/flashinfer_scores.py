@@ -99,6 +99,12 @@ class Scores(unittest.TestCase):
                                      ("NHD", {"causal": True, "window_left": 9}, {"causal": True, "window": 9})):
             self.prefill([{"rope": (2.0, 500.0), **own}] * 4, {**rope, **options}, layout=layout)
         self.decode({"rope": (1.0, 1e4)}, {"pos_encoding_mode": "ROPE_LLAMA"})
+        ragged = flashinfer.BatchPrefillWithRaggedKVCacheWrapper(None)
+        ragged.plan(self.starts[:2], self.key_starts[:2], H, HK, D, causal=True, pos_encoding_mode="ROPE_LLAMA")
+        packed = [torch.cat(tensors) for tensors in zip(*self.own)]
+        made = ragged.run(self.q, *packed, return_lse=True)  # of which the first sequence's rows alone are used
+        self.check([part[:4] for part in made], reference(self.q[:4], *self.own[0], True, rope=(1.0, 1e4)))
+        self.assertEqual(float(made[0][4:].abs().max()), 0)
         k, v = self.own[2]
         q = torch.randn(20, H, D).half()
         self.check(flashinfer.single_prefill_with_kv_cache(q, k, v, causal=True, return_lse=True, **rope),

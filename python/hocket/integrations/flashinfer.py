@@ -278,18 +278,19 @@ class _Prefill(_Wrapper):
                                + ", and items are causal; change that")
         return [_masks.modification("prefix_len_ptr", _masks.items(prefixes, places, width, lengths))]
 
-    def _positions_of(self, name):
-        """Those of rows of "q", which end where their keys do, or of "k"."""
+    def _positions_of(self, name, rows):
+        """Those of `rows` of "q", which end where their keys do, or of "k". Rows of no sequence have any."""
         if name not in self._positions:
             counts = self._query_counts if name == "q" else self._counts
             parts = [torch.arange(keys - count, keys) for count, keys in zip(counts, self._counts)]
             self._positions[name] = torch.cat([*parts, torch.zeros(0, dtype=torch.int64)]).to(self._starts.device)
-        return self._positions[name]
+        known = self._positions[name]
+        return torch.nn.functional.pad(known, (0, rows - known.shape[0]))
 
     def _attend(self, q, k, v, key_starts, longest, factor, **pages):
         scores = self._scores
         if scores.rotary is not None:
-            q = scores.rotary.turn(q, self._positions_of("q"))
+            q = scores.rotary.turn(q, self._positions_of("q", q.shape[0]))
         more = scores.modifications(q, factor) + self._mask + self._items if q.shape[0] else []
         arguments = (q, k, v, self._starts, key_starts, self._most, longest)
         options = {**scores.options(q, factor, bool(self._mask)), **pages}
@@ -347,6 +348,6 @@ class BatchPrefillWithRaggedKVCacheWrapper(_Prefill):
         scores = self._planned(q, window_left)
         k, v = (_rows_first(tensor, self._layout) for tensor in (k, v))
         if scores.rotary is not None:
-            k, v = scores.rotary.turn(k, self._positions_of("k"), q.dtype), v.to(q.dtype)
+            k, v = scores.rotary.turn(k, self._positions_of("k", k.shape[0]), q.dtype), v.to(q.dtype)
         made = self._attend(q, k, v, self._key_starts, self._longest, number_of("q_scale", q_scale) * number_of("k_scale", k_scale))
         return _results(made, return_lse, v_scale, out, lse)
