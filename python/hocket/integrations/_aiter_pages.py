@@ -57,16 +57,11 @@ def _decode(out, query, pools, lengths, table, scale, scales, alibi_slopes=None,
 
 
 def _capped_after_bias(query, pools, lengths, slopes, soft_cap, mtp, options):
-    batch, table = lengths.shape[0], options["block_table"]
-    k, v = pools
-    longest = k.shape[1] * (1 if table is None else table.shape[1])
-    starts = torch.arange(batch + 1, dtype=torch.int32, device=query.device)
-    if table is None:
-        k, v = k.flatten(0, 1), v.flatten(0, 1)
+    starts = torch.arange(lengths.shape[0] + 1, dtype=torch.int32, device=query.device) * mtp
+    longest = pools[0].shape[1] * options["block_table"].shape[1]
     more = "logits_soft_cap", _ALIBI_THEN_CAP, ("slopes_of_heads", slopes.float()), (
         "caps", torch.full((1,), float(soft_cap), dtype=torch.float32, device=query.device))
-    return _modified.varlen(query, k, v, starts * mtp, None if table is not None else starts * longest, mtp, longest, seqused_k=lengths,
-                            more=(more,), **options)[0]
+    return _modified.varlen(query, *pools, starts, None, mtp, longest, seqused_k=lengths, more=(more,), **options)[0]
 
 
 def _rows_first(key_cache, value_cache, kv_cache_layout):
