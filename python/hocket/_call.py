@@ -396,6 +396,7 @@ class Call:
         updated, known = self._update(views["q"], self.stream) if self._update else ({}, {"update": None})
         problem.update(known)
         modifications = self._modify(problem) if self._modify else Modifications()
+        self._check_scales(views, modifications)
         captured, problem["extents"] = modifications.read(views["q"], self.stream, self.others)
         problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
         problem["blocks"], problem["gradients"] = modifications.blocks, list(self.others)
@@ -406,6 +407,13 @@ class Call:
         self.sink = modifications.sink
         if self._sequences is not None:
             self.captured = self.captured + list(self._sequences.lists.values())
+
+    def _check_scales(self, views, modifications):
+        """Refuses operands of 4 bits without the scales of their blocks, which not all functions have arguments for."""
+        packed = [views[key].argument for key in "qkv" if self._types[key] == _tensors.PACKED]
+        if packed and not modifications.scales:
+            raise InvalidInput(f"argument '{packed[0]}' has elements of {_tensors.PACKED}, whose blocks have scales; give these to "
+                               f"flash_attn_func or flash_attn_varlen_func, as q_scale and k_scale, and v_scale of v")
 
     def _read_like(self, tensor, name, shape, first, is_written=False, narrow=None):
         """A tensor of rows of heads, of the queries' type and place; of bf16 or f16 where they have 8 bits; or of the type

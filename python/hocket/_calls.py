@@ -245,8 +245,9 @@ def check_gqa(q, k, enable_gqa):
         )
 
 
-def _flash_modifications(window, cap, alibi_slopes, sink=None, descales=(), scales=(None, None, None), output_scale=None):
-    """What flash-attn's arguments ask for, for a problem."""
+def _flash_modifications(window, cap, alibi_slopes, sink=None, descales=(), scales=(None, None, None), output_scale=None, more=()):
+    """What flash-attn's arguments ask for, for a problem; and `more` modifications: (the argument's name, the text, (the text's
+    name of it, a tensor) for each tensor)."""
 
     def modify(problem):
         modifications = Modifications()
@@ -262,6 +263,10 @@ def _flash_modifications(window, cap, alibi_slopes, sink=None, descales=(), scal
             _add_alibi(modifications, alibi_slopes, problem)
         if window != (-1, -1):
             modifications.add("window", window_left=window[0], window_right=window[1])
+        for argument, text, *captured in more:
+            modifications.add_text(text, argument)
+            for name, tensor in captured:
+                modifications.capture(name, argument, tensor, tensor.shape)
         return modifications
 
     return modify
@@ -294,14 +299,14 @@ def dense(q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi
 
 def packed(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal, window_size,
            softcap, alibi_slopes, block_table, rng_state, sink, min_seqlen_q, seqused_q, seqused_k, work_list, arch, dtype=None,
-           stream=None, descales=(), scales=(None, None, None), output_scale=None):
-    """flash_attn_varlen_func."""
+           stream=None, descales=(), scales=(None, None, None), output_scale=None, more=()):
+    """flash_attn_varlen_func, with `more` modifications."""
     check_starts(cu_seqlens_q, cu_seqlens_k, seqused_k, block_table)
     call = Call(
         Names("q", "k", "v"), layout="packed", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink, descales, scales,
-                                    output_scale),
+                                    output_scale, more),
         dropout=dropout(dropout_p, rng_state, q),
         sequences=Sequences(
             Sequences.longest_of(max_seqlen_q, max_seqlen_k) | {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 using namespace hocket;
 using namespace hocket::python;
@@ -12,6 +13,16 @@ using attention::ForwardProblem;
 static std::vector<int32_t> numbersOf(const Tensor &tensor) {
   const auto *numbers = reinterpret_cast<const int32_t *>(tensor.data);
   return {numbers, numbers + tensor.elements()};
+}
+
+/// The limit of a length is called by what sets it: a table of pages where the caller gave one.
+static void nameRoom(std::string &message, const ForwardProblem &problem, const NamedTensors &tensors) {
+  static constexpr std::string_view word = "(seq-kv)";
+  size_t at = message.find(word);
+  for (const auto &[name, tensor] : tensors)
+    if (at != std::string::npos && name == "block_table" && tensor->argument == name)
+      message.replace(at, word.size(),
+                      "(entries of 'block_table', " + std::to_string(problem.tablePages) + ", times rows of a page)");
 }
 
 /// The problem's own name of a tensor is replaced by its caller's.
@@ -66,8 +77,11 @@ void python::checkHostLists(const ForwardProblem &problem, const NamedTensors &t
     else if (problem.blocks.any() && attention::isBlockList(entry.first))
       blocks.push_back(entry);
   }
-  if (Status status = checkSequences(problem, sequences); !status.ok())
-    raiseOf(status.error(), sequences);
+  if (Status status = checkSequences(problem, sequences); !status.ok()) {
+    Error error = status.error();
+    nameRoom(error.message, problem, sequences);
+    raiseOf(error, sequences);
+  }
   if (Status status = checkBlocks(problem, blocks); !status.ok())
     raise({status.error().kind, "argument 'block_mask': " + status.error().message});
 }

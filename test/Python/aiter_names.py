@@ -61,6 +61,30 @@ class Names(unittest.TestCase):
         for own, wanted in zip(found, torch.autograd.grad((right * weights).sum(), wide)):
             self.assert_near(own, wanted, 3e-2)
 
+    def test_lengths_in_room(self):
+        """Sequences that use some of their rows, dense and packed, with gradients; of the others O and gradients are 0."""
+        rooms, lengths, key_rooms, keys = [20, 20], [20, 11], [30, 30], [25, 30]
+        leaves = [torch.randn(2, rows, heads, 64).half().requires_grad_() for rows, heads in ((20, 4), (30, 2), (30, 2))]
+        starts, key_starts, places, key_places = (torch.tensor([0, *of]).cumsum(0).int() for of in (lengths, keys, rooms, key_rooms))
+        flat = [t.flatten(0, 1) for t in leaves]
+        dense = aiter.flash_attn_func(*leaves, causal=True, return_lse=True, cu_seqlens_q=starts, cu_seqlens_kv=key_starts)
+        packed = aiter.flash_attn_varlen_func(*flat, starts, key_starts, 20, 30, causal=True, return_lse=True,
+                                              cu_seqlens_q_padded=places, cu_seqlens_k_padded=key_places)
+        wide = [t.detach().double().requires_grad_() for t in leaves]
+        parts = [reference(*(t[b, :count] for t, count in zip(wide, (lengths[b], keys[b], keys[b]))), causal=True) for b in range(2)]
+        for b, (out, lse) in enumerate(parts):
+            self.assert_near(dense[0][b, :lengths[b]], out)
+            self.assert_near(dense[1][b, :, :lengths[b]], lse)
+            self.assert_near(packed[0].view(2, 20, 4, 64)[b, :lengths[b]], out)
+        self.assertEqual(float(dense[0][1, 11:].abs().max()), 0)
+        wanted = torch.autograd.grad(sum(out.sum() for out, _ in parts), wide)
+        for made in (dense[0], packed[0]):
+            for found, right in zip(torch.autograd.grad(made.float().sum(), leaves), wanted):
+                self.assert_near(found, right, 3e-2)
+        keys_alone = aiter.flash_attn_func(*leaves, return_lse=True, cu_seqlens_kv=key_starts)
+        for b in range(2):
+            self.assert_near(keys_alone[0][b], reference(wide[0][b], *(t[b, :keys[b]] for t in wide[1:]))[0])
+
     def test_bias(self):
         """Numbers added to scores, beside a diagonal or a window, with their gradient; rows without keys give 0."""
         leaves = [torch.randn(shape).half().requires_grad_() for shape in ((2, 20, 4, 64), (2, 12, 2, 64), (2, 12, 2, 64), (20, 12))]
@@ -85,12 +109,14 @@ class Names(unittest.TestCase):
         starts = torch.tensor([0, 4]).int()
         for options, message in (({"bias": torch.zeros(4, 4), "sink_ptr": torch.zeros(2)}, "'sink_ptr' is given with bias"),
                                  ({"return_attn_probs": True, "dropout_p": 0.1}, "'return_attn_probs'"),
-                                 ({"window_size": (3, 0, 2)}, "keeps the first 2 keys"), ({"cu_seqlens_q": starts}, "'cu_seqlens_q'"),
+                                 ({"window_size": (3, 0, 2)}, "keeps the first 2 keys"),
+                                 ({"cu_seqlens_q": starts, "bias": torch.zeros(4, 4)}, "'cu_seqlens_q' is given with bias"),
+                                 ({"cu_seqlens_q": starts, "num_splits": 2}, "'num_splits' is given"),
                                  ({"window_size": (1, 2, 0, 0)}, "wanted two or three")):
             with self.assertRaisesRegex(hocket.Error, message):
                 aiter.flash_attn_func(q, q, q, **options)
-        with self.assertRaisesRegex(hocket.Error, "'cu_seqlens_k_padded' is given"):
-            aiter.flash_attn_varlen_func(q[0], q[0], q[0], starts, starts, 4, 4, cu_seqlens_k_padded=starts)
+        with self.assertRaisesRegex(hocket.Error, "'bias' is given"):
+            aiter.flash_attn_varlen_func(q[0], q[0], q[0], starts, starts, 4, 4, bias=starts)
 
 
 if __name__ == "__main__":

@@ -109,6 +109,7 @@ of_four = dict(q=q4, k=k4, v=v8, dtype="f4e2m1_v_f8e4m3")
 refused("argument 'v' has elements of bf16 beside f4e2m1, wanted one of f4e2m1, f8e4m3", **of_four | dict(dtype="f4e2m1_v_bf16", v=bf16(v8)))
 refused("argument 'q_scale' has the shape (2, 40, 4, 2), wanted (2, 40, 4, 4): one for each 32 elements of 'q'", **of_four,
         q_scale=q4_scale[..., :2], k_scale=k4_scale)
+refused("argument 'q' has elements of f4e2m1, whose blocks have scales; give these to flash_attn_func or", **of_four)
 refused("argument 'k' has heads of 64 elements, 'q' of 128", **of_four | dict(k=k4[..., :32].copy()))
 
 refused("argument 'k_scale' is missing, which 'q_scale' goes with", q_scale=q_scale)
@@ -120,3 +121,9 @@ refused("argument 'q_scale' has the shape (1, 40, 1, 1), wanted (1, 40, 1, 2): o
         q_scale=q_scale[..., :1], k_scale=k_scale)
 refused("argument 'k_scale' has elements of float32, wanted bytes of E8M0: uint8 or float8_e8m0fnu", q_scale=q_scale,
         k_scale=k_scale.astype("float32"))
+try:
+    hocket.flash_attn_with_kvcache(q4, k4, v8, dtype="f4e2m1_v_f8e4m3")
+except hocket.Error as error:
+    assert "give these to flash_attn_func or flash_attn_varlen_func, as q_scale and k_scale" in str(error), error
+else:
+    raise AssertionError("a cache of 4 bits, which has no scales, is computed")

@@ -122,13 +122,11 @@ class Names(unittest.TestCase):
 
     def test_refused(self):
         q, k = self.random(4, H, D), self.random(4, HK, D)
-        mask = torch.ones(4, 4, dtype=torch.bool)
         pool, lists, _ = self.pages("NHD", [5, 40])
         wrapper = flashinfer.BatchDecodeWithPagedKVCacheWrapper(None)
         for function, message in (
-                (lambda: flashinfer.single_prefill_with_kv_cache(q, k, k, custom_mask=mask, window_left=3), "'custom_mask' is given with"),
-                (lambda: flashinfer.single_prefill_with_kv_cache(q, k, k, pos_encoding_mode="ROPE_LLAMA"), "'pos_encoding_mode' is ROPE"),
-                (lambda: flashinfer.single_decode_with_kv_cache(q[0], k, k, k_scale=0.5), "'k_scale' is 0.5"),
+                (lambda: flashinfer.single_prefill_with_kv_cache(q, k, k, scale_k=torch.ones(HK)), "'scale_k' is a tensor"),
+                (lambda: flashinfer.single_decode_with_kv_cache(q[0], k, k, k_scale=torch.ones(2)), "'k_scale' has 2 numbers"),
                 (lambda: flashinfer.single_prefill_with_kv_cache(q, k, k, kv_layout="DHN"), "'kv_layout' is 'DHN'"),
                 (lambda: wrapper.run(q[:2], pool), "run\\(\\) comes before plan"),
                 (lambda: wrapper.plan(*lists, H, HK, D, P, unknown=3), "'unknown' is 3"),

@@ -297,6 +297,11 @@ class Refused(unittest.TestCase):
         self.check(InvalidInput, "argument 'block_table' has the shape (4,), wanted [batch, entries]", block_table=LENGTHS)
         self.check(InvalidInput, "argument 'cache_seqlens' has 129 at 0, sequences have at most 128 rows",
                    cache_seqlens=numpy.int32([129, 0, 0, 0]))
+        pages = {"block_table": numpy.int32([[0], [1], [2], [3]])}
+        self.check(InvalidInput, "argument 'cache_seqlens' has 129 at 0, sequences have at most 128 rows (entries of argument 'block_table', 1, "
+                   "times rows of a page", cache_seqlens=numpy.int32([129, 0, 0, 0]), **pages)
+        self.check(InvalidInput, "'cache_seqlens' has 128 at 0 and gets 2 new rows (append), there is room for 128 (entries of argument 'block_table'",
+                   cache_seqlens=numpy.int32([128, 0, 0, 0]), k=numpy.zeros((4, 2, 2, 64), "f2"), v=numpy.zeros((4, 2, 2, 64), "f2"), **pages)
         self.check(InvalidInput, "argument 'cache_batch_idx' has page 4 for sequence 2", cache_batch_idx=numpy.int32([0, 1, 4, 2]))
         self.check(InvalidInput, "argument 'block_table' has page -1 for sequence 3",
                    block_table=numpy.int32([[0], [1], [2], [-1]]), cache_seqlens=numpy.int32([1, 0, 5, 7]))
