@@ -71,9 +71,10 @@ def _have_gradients(call, views, key, places):
     """Whether torch's gradients of the key's tensors are those that the backward gives, reshaped."""
     if not key.wanting:
         return True
-    for name in call.others:
+    for name in (*"qkv", *call.others):
         tensor = key.tensors[places[name].number]
-        if not tensor.is_contiguous() or math.prod(views[name].shape) != tensor.numel():
+        # A tensor that is read for several batches or heads has a gradient that is a sum.
+        if math.prod(views[name].shape) != tensor.numel() or name in call.others and not tensor.is_contiguous():
             return False
     own = [places[name].number for name in (*"qkv", *call.others)]
     return len(set(own)) == len(own) and set(key.wanting) <= set(own)
@@ -87,6 +88,7 @@ class _Ready:
         self._prepared = _hocket.PreparedCall(call.problem, views, call.arch, written, False)
         self._places, self._is_new, self._shapes, self._returns = list(places.items()), is_new, shapes, returns
         self._fills, self._is_large = call.sequences_differ, _large.may_be(call.problem)
+        self._makes = call.make_output, _tensors.empty_like
         self._dtype, self._name, self._asked = views["o"].dtype, call.names.q, call.asked_stream
         #: The numbers of q, k and v among the key's tensors.
         self.qkv = [places[name].number for name in "qkv"]
@@ -118,7 +120,7 @@ class _Ready:
         for number, fill in ((0, 0), (1, -math.inf)):
             made = given[number]
             if self._is_new[number]:
-                made = _tensors.empty_like(q, self._name, self._shapes[number], self._dtype if number == 0 else "f32")
+                made = self._makes[number](q, self._name, self._shapes[number], self._dtype if number == 0 else "f32")
                 if self._fills:
                     _tensors.fill(made, fill)
             results.append(made)

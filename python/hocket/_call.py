@@ -432,9 +432,14 @@ class Call:
                      self.names.q, has_own_type=is_small)
         return view
 
-    def _new(self, like, shape, dtype, unused=0):
+    @property
+    def make_output(self):
+        """What makes O: of torch's functions in the order of the queries' dimensions, which are views as often as not."""
+        return _tensors.empty_in_order_of if self.layout == "bhsd" else _tensors.empty_like
+
+    def _new(self, like, shape, dtype, unused=0, make=_tensors.empty_like):
         """A tensor like `like`. Kernels write no rows that no sequence uses: those are `unused`."""
-        tensor = _tensors.empty_like(like, self.names.q, shape, dtype)
+        tensor = make(like, self.names.q, shape, dtype)
         if self._sequences is not None or self.is_empty:
             _tensors.fill(tensor, unused)
         return tensor
@@ -449,10 +454,10 @@ class Call:
             return own
         return "f8e4m3fnuz" if self.arch == "gfx942" else "f8e4m3"
 
-    def _output(self, tensor, name, shape, like, first, narrow=None):
-        """`tensor`, which is written, or a new one like `like`; and its memory."""
+    def _output(self, tensor, name, shape, like, first, narrow=None, make=_tensors.empty_like):
+        """`tensor`, which is written, or a new one that `make` makes like `like`; and its memory."""
         if tensor is None:
-            tensor = self._new(like, shape, narrow or output_type(self._types["q"], self._types["v"]))
+            tensor = self._new(like, shape, narrow or output_type(self._types["q"], self._types["v"]), make=make)
         view = self._read_like(tensor, name, shape, first, is_written=True, narrow=narrow)
         _check_writable(view)
         return tensor, view
@@ -477,7 +482,7 @@ class Call:
         views = self._describe(q, k, v)
         first = views["q"]
         shape, is_new = (*first.shape[:-1], self.problem["head_dim_v"]), (out is None, lse is None)
-        out, views["o"] = self._output(out, "out", shape, q, first, self._narrow_output(out))
+        out, views["o"] = self._output(out, "out", shape, q, first, self._narrow_output(out), self.make_output)
         self.problem["dtype"] = types_of(*self._types.values(), views["o"].dtype)
         self._check_appended(views["o"])
         may_be_large = not self.is_empty and _large.may_be(self.problem)

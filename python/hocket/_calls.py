@@ -220,6 +220,9 @@ _SEEN = """attn.mask_mod @attn_mask(%batch: i32, %head: i32, %query: i32, %key: 
 
 def _add_mask(modifications, mask, problem):
     """torch's attn_mask: booleans say what is seen, floats are added; broadcast from the left."""
+    if not _tensors.is_plain(mask):
+        raise Unsupported(f"argument 'attn_mask' is a '{type(mask).__name__}', which may mean something else than what it holds; give "
+                          f"attn_mask.as_subclass(torch.Tensor)")
     texts = {"bool": _SEEN, "float32": _BIAS.format(element="f32"), "float16": _BIAS.format(element="f16"),
              "float64": _BIAS.format(element="f32"), "bfloat16": _BIAS.format(element="bf16")}
     text = texts.get(_element_name(mask))
@@ -236,6 +239,25 @@ def _add_mask(modifications, mask, problem):
         )
     modifications.add_text(text, "attn_mask")
     modifications.capture("attn_mask", "attn_mask", _tensors.capturable(mask, "attn_mask", differentiable=True), shape)
+
+
+#: What torch_like takes as `is_causal` for the diagonal that ends at the bottom right.
+_LOWER_RIGHT = "lower right"
+
+
+def without_causal_bias(mask, is_causal, query, key):
+    """(attn_mask, is_causal) where the mask is torch's CausalBias, a tensor that says which diagonal it is and holds nothing."""
+    if type(mask).__name__ != "CausalBias":
+        return mask, is_causal
+    lengths, wanted = (mask.seq_len_q, mask.seq_len_kv), (query.shape[-2], key.shape[-2])
+    if lengths != wanted:
+        raise InvalidInput(f"argument 'attn_mask' is torch's CausalBias of {lengths[0]} queries and {lengths[1]} keys, the tensors have "
+                           f"{wanted[0]} and {wanted[1]}")
+    if mask.variant.name == "UPPER_LEFT" or lengths[0] == lengths[1]:
+        return None, True
+    if _tensors.is_traced(query):
+        return mask._materialize(query.device), False
+    return None, _LOWER_RIGHT
 
 
 def check_gqa(q, k, enable_gqa):
@@ -389,7 +411,7 @@ def torch_like(query, key, value, attn_mask, dropout_p, is_causal, scale, rng_st
 
     def modify(problem):
         modifications = Modifications()
-        if is_causal and problem["seq_q"] != problem["seq_kv"]:
+        if is_causal and is_causal != _LOWER_RIGHT and problem["seq_q"] != problem["seq_kv"]:
             problem["mask"] = "none"  # torch's diagonal begins at the top left
             modifications.add("causal_top_left")
         if attn_mask is not None:

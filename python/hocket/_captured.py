@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from . import _ready, _tensors
 from ._errors import InvalidInput, Unsupported
-from ._trace import Value
+from ._trace import Several, Value
 
 #: The tensors' element types in the text, and what reading one gives.
 ELEMENTS = {"f32": ("f32", "f32"), "f16": ("f16", "f32"), "bf16": ("bf16", "f32"), "i32": ("i32", "i32"),
@@ -18,6 +18,8 @@ _NAMES = {"float32": "f32", "float64": "f32", "float": "f32", "double": "f32", "
           "bfloat16": "bf16", "int32": "i32", "int64": "i32", "int16": "i32", "uint8": "i32", "int8": "i8", "bool": "u8"}
 #: What narrow integers can be.
 _LIMITS = {"int16": (-(2**15), 2**15 - 1), "uint8": (0, 255), "int8": (-128, 127)}
+#: Elements of a row that is computed with as a whole.
+_MOST = 64
 _OWN = ("%batch", "%head", "%query", "%key")
 
 
@@ -63,7 +65,7 @@ def holds_value(index):
     return isinstance(index, Value)
 
 
-class Captured:
+class Captured(Several):
     """A tensor that is read at traced places; of its first dimensions some may be `given`."""
 
     def __init__(self, trace, tensor, given=()):
@@ -87,6 +89,17 @@ class Captured:
         for part in index:
             parts += [slice(None)] * (rank - taken) if part is Ellipsis else [_index(part)]
         return self._read(parts)
+
+    def stacked(self):
+        """The values along the one dimension that is left, each read by itself."""
+        if not self.given or len(self.shape) != 1 or self.shape[0] > _MOST:
+            left = self.shape if self.given else tuple(self.tensor.shape)
+            raise Unsupported(f"a captured tensor is computed with as a whole, of shape {left}; read an element, as in "
+                              f"tensor[head], or a row of at most {_MOST} elements")
+        from ._stacked import Stacked
+
+        return Stacked([Captured(self.trace, self.tensor, (*self.given, self.trace.constant(number, "i32")))._value()
+                        for number in range(self.shape[0])])
 
     def _read(self, parts):
         """At traced places and by what indexes eagerly, one for each dimension, which may be fewer."""
@@ -127,8 +140,10 @@ class Captured:
 
     def __getattr__(self, name):
         """What else the array has; arrays that come of it can be read as this one."""
-        if name.startswith("__") or self.given:
+        if name.startswith("__"):
             raise AttributeError(name)
+        if self.given:
+            return getattr(self.stacked(), name)
         found = getattr(self.tensor, name)
         self.trace.is_eager = True
         if is_tensor(found):

@@ -2,7 +2,7 @@
 import math
 
 from ._errors import InvalidInput, Unsupported
-from ._trace import Value, compare, converted, fitting, promoted, trace_of, value_of
+from ._trace import Several, Value, compare, converted, fitting, promoted, trace_of, value_of
 
 
 def _limits_of(opcode, a, b):
@@ -431,6 +431,10 @@ def method(name):
 
 
 def call(name, arguments, options):
+    if any(isinstance(argument, Several) for argument in arguments):
+        from ._stacked import of_several
+
+        return of_several(name, arguments, options)
     function = method(name)
     if options.get("inplace") is False:
         options = {key: value for key, value in options.items() if key != "inplace"}
@@ -442,7 +446,7 @@ def call(name, arguments, options):
 
 
 def _operator(name, function):
-    setattr(Value, f"__{name}__", lambda self, other: function(self, other))
+    setattr(Value, f"__{name}__", lambda self, other: NotImplemented if isinstance(other, Several) else function(self, other))
     setattr(Value, f"__r{name}__", lambda self, other: function(other, self))
 
 
@@ -452,7 +456,8 @@ for _name, _function in (("add", _add), ("sub", _subtract), ("mul", _multiply), 
                          ("divmod", _floor_division)):
     _operator(_name, _function)
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Value, f"__{_name}__", lambda self, other, relation=_name: compare(relation, self, other))
+    setattr(Value, f"__{_name}__", lambda self, other, relation=_name: (
+        NotImplemented if isinstance(other, Several) else compare(relation, self, other)))
 Value.__neg__, Value.__invert__, Value.__abs__, Value.__pos__ = negate, invert, absolute, lambda self: self
 Value.__floor__, Value.__ceil__, Value.__trunc__ = floor, ceil, trunc
 Value.__round__ = lambda self, digits=0: round_(self, digits or 0)

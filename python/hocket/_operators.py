@@ -62,7 +62,9 @@ class _Operator:
             rows = q.shape[:-1]
         else:
             rows = q.shape[0], q.shape[2], q.shape[1]
-        return q.new_empty((*q.shape[:-1], v.shape[-1])), q.new_empty(rows, dtype=torch.float32)
+        shape = (*q.shape[:-1], v.shape[-1])
+        out = _tensors.in_order_of(q, shape, q.new_empty) if self.layout == "bhsd" else q.new_empty(shape)
+        return out, q.new_empty(rows, dtype=torch.float32)
 
     def rows_are_packed(self, arguments):
         return arguments[0].dim() == 3

@@ -5,7 +5,7 @@ that of its own. What Hocket does not compute, float32 above all, goes to the ke
 """
 import torch
 
-from . import _autograd, _calls, _heads
+from . import _autograd, _broadcast, _calls, _heads
 
 _TYPES = (torch.float16, torch.bfloat16)
 
@@ -37,19 +37,24 @@ def _fits(query, key, *_, **__):
     return query.dtype in _TYPES and key.dtype in _TYPES
 
 
+def _call(query, key, value, mask, dropout_p, is_causal, scale, state):
+    mask = _broadcast.Batches(query, key, value).mask(mask, query, key)
+    call, _ = _calls.torch_like(query, key, value, mask, dropout_p, is_causal, scale, state, 0, "gfx950")
+    return call
+
+
 def _computed(query, key, value, mask, dropout_p, is_causal, scale, state):
     """O and LSE of torch's dense tensors."""
     scale = query.shape[-1] ** -0.5 if scale is None else scale
     tensors = _heads.padded(query, key, value)
-    call, _ = _calls.torch_like(*tensors, mask, dropout_p, is_causal, scale, state, 0, "gfx950")
-    out, lse = call.forward(*tensors, want_lse=True)
+    out, lse = _call(*tensors, mask, dropout_p, is_causal, scale, state).forward(*tensors, want_lse=True)
     return _heads.cut(out, value.shape[-1]), lse
 
 
 def _gradients(dout, query, key, value, out, lse, mask, dropout_p, is_causal, scale, state):
     scale = query.shape[-1] ** -0.5 if scale is None else scale
     dout, *tensors, out = _heads.padded(dout, query, key, value, out)
-    call, _ = _calls.torch_like(*tensors, mask, dropout_p, is_causal, scale, state, 0, "gfx950")
+    call = _call(*tensors, mask, dropout_p, is_causal, scale, state)
     made = _autograd.gradients(call, dout, None, *tensors, out, lse)
     return tuple(_heads.cut(whole, like.shape[-1]) for whole, like in zip(made, (query, key, value)))
 

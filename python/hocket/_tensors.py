@@ -58,6 +58,11 @@ def is_traced(tensor):
             or torch._C._len_torch_dispatch_stack() > 0)
 
 
+def is_plain(tensor):
+    """Whether `tensor` is none of a class of somebody's that is derived from torch's."""
+    return not is_torch(tensor) or type(tensor) in (sys.modules["torch"].Tensor, sys.modules["torch"].nn.Parameter)
+
+
 def in_autocast(tensor):
     """torch's float32 `tensor` in the type that autocast asks for, where it is on."""
     if not is_torch(tensor) or tensor.dtype != sys.modules["torch"].float32:
@@ -129,6 +134,23 @@ def empty_like(tensor, name, shape, dtype):
         f"{type(tensor).__qualname__}' there is nothing to make the results with; "
         f"give out= (and lse= where it is wanted), or numpy's or torch's tensors"
     )
+
+
+def empty_in_order_of(tensor, name, shape, dtype):
+    """The same, ordered as `in_order_of` has it."""
+    return in_order_of(tensor, shape, lambda shape: empty_like(tensor, name, shape, dtype))
+
+
+def in_order_of(tensor, shape, make):
+    """What `make` makes of `shape`, with the dimensions in memory in the order of those of `tensor`, but for the last one, whose
+    elements follow one another: as results of torch's operations are."""
+    if not can_pad(tensor):
+        return make(shape)
+    strides = tensor.stride() if is_torch(tensor) else tensor.strides
+    order = [*sorted(range(len(shape) - 1), key=lambda dim: strides[dim], reverse=True), len(shape) - 1]
+    made = make([shape[dim] for dim in order])
+    back = [order.index(dim) for dim in range(len(shape))]
+    return made.permute(back) if is_torch(made) else made.transpose(back)
 
 
 def fill(tensor, number):

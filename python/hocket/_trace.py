@@ -173,6 +173,10 @@ def compare(relation, left, right):
     return trace.emit(f"arith.cmpi {relation if relation in ('eq', 'ne') else 's' + relation}", [a, b], "i1")
 
 
+class Several:
+    """What stands for several values, which `stacked` gives; _stacked.py has its operators."""
+
+
 class Value:
     """What a modification computes with: a number that is known when the kernel runs."""
 

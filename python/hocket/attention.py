@@ -255,6 +255,7 @@ def scaled_dot_product_attention(
     """Attention with torch's arguments; see the stub or docs/Python.md."""
     if attn_mask is not None and is_causal:
         raise InvalidInput("argument 'attn_mask' is given with is_causal=True; leave out one of them")
+    attn_mask, is_causal = _calls.without_causal_bias(attn_mask, is_causal, query, key)
     shapes = _broadcast.Batches(query, key, value)
     query, key, value = shapes.four(query, "query"), shapes.four(key, "key"), shapes.four(value, "value")
     if not enable_gqa:

@@ -6,6 +6,8 @@ from ._errors import InvalidInput, Unsupported
 _WORDS = ("batch", "heads", "seq_q", "seq_kv")
 #: A block that is cut has whole workgroups of queries, and whole tiles of keys.
 _LEAST = (256, 128)
+#: torch's size of a block that has everything.
+_LARGEST = 1 << 30
 _NAMES = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
 
 
@@ -52,8 +54,11 @@ class BlockMask:
             raise InvalidInput(f"argument 'block_mask' is a '{type(given).__name__}', wanted what "
                                f"hocket.create_block_mask gives, or torch's")
         mask_mod = None if getattr(given.mask_mod, "__name__", "") == "noop_mask" else given.mask_mod
-        return cls.from_kv_blocks(*(getattr(given, name) for name in _NAMES), BLOCK_SIZE=given.BLOCK_SIZE,
-                                  mask_mod=mask_mod, seq_lengths=getattr(given, "seq_lengths", None))
+        # torch's mask that hides nothing, for any lengths.
+        is_empty = mask_mod is None and min(_pair(given.BLOCK_SIZE)) >= _LARGEST
+        lengths = None if is_empty else getattr(given, "seq_lengths", None)
+        return cls.from_kv_blocks(*(getattr(given, name) for name in _NAMES), BLOCK_SIZE=given.BLOCK_SIZE, mask_mod=mask_mod,
+                                  seq_lengths=lengths)
 
     def check(self, sizes):
         for given, word in zip(self.shape, _WORDS):

@@ -7,7 +7,7 @@ numpy, and reads of captured tensors at traced places.
 import contextlib
 import os
 
-from . import _ready, _tensors
+from . import _ready, _stacked, _tensors  # noqa: F401
 from ._captured import ELEMENTS, element_type, reading, replaced
 from ._errors import Error, InvalidInput, Unsupported
 from ._functions import (absolute, ceil, cos, erf, exp, exp2, floor, log, log2, maximum, minimum, rsqrt, sin, sqrt,  # noqa: F401

@@ -152,6 +152,11 @@ class Kept(Case):
         self.check(lambda of, q, k, v, bias: of("scaled_dot_product_attention")(q, k, v, bias, enable_gqa=True),
                    lambda number: [*qkv(True), torch.full((1, 1, S, S), -1e9 if number == 1 else 0.0).requires_grad_()], (2, 0))
 
+    def test_batches_that_broadcast(self):
+        """Their gradients are sums, and the usual way is taken."""
+        for name in ("flex_attention", "scaled_dot_product_attention"):
+            self.check(lambda of, q, k, v: of(name)(q, k[:1], v[:1], enable_gqa=True), lambda number: qkv(True), (0, 0))  # noqa: B023
+
     def test_functions(self):
         mask = hocket.create_block_mask(lambda b, h, i, j: i >= j, None, None, S, S, BLOCK_SIZE=128)
 

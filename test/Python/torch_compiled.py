@@ -269,6 +269,13 @@ class Named(unittest.TestCase):
         own, own_float32, found, found_float32 = results
         for a, b in zip(own_float32, found_float32):
             self.assertTrue(torch.equal(a, b))
+        mask = random(30, 1, dtype=torch.float32)  # which is the same for all keys
+        activate_flash_attention_impl("hocket")
+        try:
+            masked = of_torch(q, k, v, mask)
+        finally:
+            restore_flash_attention_impl()
+        self.assertTrue(torch.equal(masked, scaled_dot_product_attention(q, k, v, mask)))
         with torch.no_grad():
             self.assertTrue(torch.equal(found[0], scaled_dot_product_attention(q, k, v, is_causal=True)))
             self.assertTrue(torch.equal(of_torch(q, k, v, is_causal=True), own[0]))

@@ -1,5 +1,7 @@
 """torch's tensors where they are unusual: rows of no sequence, empty ones, masks and batches that broadcast, heads of any size,
 places in memory, and gradients of everything, against torch's own in float64."""
+import itertools
+import types
 import unittest
 
 import torch
@@ -295,6 +297,52 @@ class Shapes(Case):
         q, v = random(2, 3, 2, 20, 64), random(2, 1, 2, 30, 64)
         with self.assertRaisesRegex(hocket.InvalidInput, r"the batches do not broadcast: 'query' \(2, 3, 2, 20, 64\)"):
             scaled_dot_product_attention(q, q[:, :2], v)
+
+    def test_order_in_memory(self):
+        """What torch's functions give has the order of the queries' dimensions."""
+        q, k, v = random(2, 3, 20, 64), random(2, 3, 30, 64), random(2, 3, 30, 40)
+        wanted = scaled_dot_product_attention(q, k, v)
+        for order in itertools.permutations(range(3)):
+            back = [order.index(dim) for dim in range(3)] + [3]
+            own = q.permute(*order, 3).contiguous().permute(back)
+            for function in (scaled_dot_product_attention, flex_attention):
+                for _ in range(3):
+                    found = function(own, k, v)
+                    self.assertTrue(torch.equal(found, wanted))
+                    self.assertTrue(found.permute(*order, 3).is_contiguous(), order)
+            array = own.half().numpy()
+            found = scaled_dot_product_attention(array, k.half().numpy(), v.half().numpy())
+            self.assertTrue(found.transpose(*order, 3).flags.c_contiguous)
+
+    def test_masks_of_torch(self):
+        q, k = random(1, 2, 40, 64), random(1, 2, 40, 64)
+        lists = {"kv_num_blocks": torch.ones(1, 1, 1, dtype=torch.int32), "kv_indices": torch.zeros(1, 1, 1, 1, dtype=torch.int32),
+                 "full_kv_num_blocks": None, "full_kv_indices": None}
+
+        def noop_mask(batch, head, query, key):
+            return True
+
+        empty = types.SimpleNamespace(**lists, BLOCK_SIZE=(1 << 30, 1 << 30), mask_mod=noop_mask, seq_lengths=(1, 1))
+        self.assertTrue(torch.equal(flex_attention(q, k, k, block_mask=empty), flex_attention(q, k, k)))
+        empty.BLOCK_SIZE = 128, 128
+        with self.assertRaisesRegex(hocket.InvalidInput, "'block_mask' is for seq_q 1, the tensors have 40"):
+            flex_attention(q, k, k, block_mask=empty)
+        with self.assertRaisesRegex(hocket.Unsupported, "'attn_mask' is a 'Other', which may mean something else"):
+            scaled_dot_product_attention(q, k, k, torch.zeros(40, 40).as_subclass(type("Other", (torch.Tensor,), {})))
+
+    @unittest.skipUnless(hasattr(getattr(torch.nn, "attention", None), "bias"), "torch has no CausalBias")
+    def test_causal_bias(self):
+        from torch.nn.attention.bias import causal_lower_right, causal_upper_left
+
+        q = random(1, 2, 20, 64, grad=True)
+        for keys in (20, 30):
+            k, v = random(1, 2, keys, 64, grad=True), random(1, 2, keys, 64, grad=True)
+            for make, diagonal in ((causal_upper_left, 0), (causal_lower_right, keys - 20)):
+                hidden = torch.ones(20, keys).tril(diagonal) == 0
+                self.check(lambda q, k, v: scaled_dot_product_attention(q, k, v, make(20, k.shape[2])), [q, k, v],  # noqa: B023
+                           lambda q, k, v: own(q, k, v, lambda s: s.masked_fill(hidden, -math.inf))[0])  # noqa: B023
+            with self.assertRaisesRegex(hocket.InvalidInput, "CausalBias of 20 queries and 25 keys, the tensors have 20 and"):
+                scaled_dot_product_attention(q, k, v, causal_upper_left(20, 25))
 
     def test_places_in_memory(self):
         q, k, v = random(2, 20, 2, 64), random(2, 30, 2, 64), random(2, 30, 2, 64)

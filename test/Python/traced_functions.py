@@ -254,8 +254,23 @@ class Places(unittest.TestCase):
         self.check(lambda h, q, k: torch.stack([torch.as_tensor(q * 1.0), torch.as_tensor(k * 2.0), torch.as_tensor(h + 0.5)])[h % 3]
                    if not hasattr(h, "trace") else torch.stack([q * 1.0, k * 2.0, h + 0.5])[h % 3])
 
+    def test_rows_of_a_table(self):
+        row, column = torch.randn(9, 3), torch.randn(9, 1)
+        for a, b in ((row, column), (row.numpy(), column.numpy())):
+            for function in (
+                lambda h, q, k: (a[q] - a[k]).sum(), lambda h, q, k: ((a[q] - a[k]) ** 2).sum(-1),
+                lambda h, q, k: (a[q] * b[h] + 2.0).mean(), lambda h, q, k: (1 - a[q] / 3).prod(),
+                lambda h, q, k: (a[q] > b[k]).all() * 1.0, lambda h, q, k: (-a[q] @ a[k]), lambda h, q, k: (h * a[q])[1],
+                lambda h, q, k: a[q, 1:].sum() - a[k].sum(),
+            ):
+                self.check(function)
+        for function in (lambda h, q, k: (row[q] - row[k]).pow(2).sum(-1).sqrt(), lambda h, q, k: torch.dot(row[q], row[k]),
+                         lambda h, q, k: torch.tanh(row[q] * column[k]).amax(), lambda h, q, k: row[q].abs().float().mean(dim=0),
+                         lambda h, q, k: torch.where(row[q] > row[k], row[q], column[h]).sum()):
+            self.check(function)
+
     def test_errors_are_at_the_users_line(self):
-        table = torch.randn(4)
+        table, wide = torch.randn(4), torch.randn(9, 65)
 
         def raises(s, b, h, q, k):
             return {}["missing"] + s
@@ -270,7 +285,10 @@ class Places(unittest.TestCase):
             (lambda s, b, h, q, k: math.exp(s), "not a number of Python's"),
             (lambda s, b, h, q, k: s.nothing(), "'nothing' cannot be part"),
             (lambda s, b, h, q, k: torch.stack([s, s], 1).sum(), "'stack' is given dim=1"),
-            (lambda s, b, h, q, k: torch.sin(torch.stack([s, s]))[0], "'sin' of stacked values cannot be part"),
+            (lambda s, b, h, q, k: torch.stack([s, s]).view(1, 2)[0], "'view' of stacked values cannot be part"),
+            (lambda s, b, h, q, k: s + wide[q].sum(), r"as a whole, of shape \(65,\); read an element"),
+            (lambda s, b, h, q, k: s + (wide[q, :2] * wide[k, :3]).sum(), "stacked values of 2 and 3"),
+            (lambda s, b, h, q, k: s + wide[q, :2], r"tensor of shape \(2,\) cannot be"),
             (lambda s, b, h, q, k: s + q * (1 << 27) * k, "has no 32 bits"),
         ):
             with self.assertRaisesRegex(Error, message):
