@@ -2,11 +2,10 @@
 // tile in between. LLVM joins neighbours alone, and the second of two takes five more instructions and a jump each time.
 #include "JoinBranches.h"
 
-#include "Conversion/ClusterMarks.h"
-
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -47,12 +46,20 @@ static void joinBlocks(OpBuilder &builder, scf::IfOp first, Block *ofFirst, Bloc
   scf::YieldOp::create(builder, first.getLoc(), values);
 }
 
-/// Keeps what is whole between the two in front of what follows, as the second branch did: LLVM sinks it among that else.
+/// Whether powers are taken of what `op` makes.
+static bool makesExponents(Operation *op) {
+  return llvm::any_of(op->getUsers(), [](Operation *user) {
+    return isa<vector::ExtractOp>(user) && llvm::any_of(user->getUsers(), llvm::IsaPred<ROCDL::ROCDLExp2>);
+  });
+}
+
+/// Keeps exponents that are made between the two in front of what follows, as the second branch did: LLVM else sinks
+/// them among powers, and reads of LDS, which belong beneath powers, come beneath them.
 static void holdBetween(scf::IfOp first, scf::IfOp later) {
   OpBuilder builder(later);
   auto dialect = LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT);
   for (Operation *op = first->getNextNode(); op != later; op = op->getNextNode())
-    if (op->hasAttr(kCompleteMark) && isa<VectorType>(op->getResultTypes().front()))
+    if (makesExponents(op))
       LLVM::InlineAsmOp::create(builder, op->getLoc(), TypeRange(), op->getResults(), /*asm_string=*/"", "v",
                                 /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None, dialect,
                                 ArrayAttr());
