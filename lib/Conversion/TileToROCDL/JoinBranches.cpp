@@ -46,27 +46,30 @@ static void joinBlocks(OpBuilder &builder, scf::IfOp first, Block *ofFirst, Bloc
   scf::YieldOp::create(builder, first.getLoc(), values);
 }
 
-/// Whether powers are taken of what `op` makes.
-static bool makesExponents(Operation *op) {
-  return llvm::any_of(op->getUsers(), [](Operation *user) {
+/// Whether powers are taken of what `op` makes, a block of exponents.
+static bool makesExponents(Operation &op) {
+  return llvm::any_of(op.getUsers(), [](Operation *user) {
     return isa<vector::ExtractOp>(user) && llvm::any_of(user->getUsers(), llvm::IsaPred<ROCDL::ROCDLExp2>);
   });
 }
 
-/// Keeps exponents that are made between the two in front of what follows, as the second branch did: LLVM else sinks
-/// them among powers, and reads of LDS, which belong beneath powers, come beneath them.
-static void holdBetween(scf::IfOp first, scf::IfOp later) {
+/// Keeps the last block of exponents that is made between the two, and so those before it, in front of what follows, as
+/// the second branch did: LLVM else sinks them among powers, beneath which reads of LDS cost nothing. All blocks in
+/// registers side by side are too many where sums of powers are wanted, too.
+static void holdExponents(scf::IfOp first, scf::IfOp later) {
+  auto between = llvm::make_range(std::next(first->getIterator()), later->getIterator());
+  auto last = llvm::find_if(llvm::reverse(between), makesExponents);
+  if (last == llvm::reverse(between).end())
+    return;
   OpBuilder builder(later);
   auto dialect = LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT);
-  for (Operation *op = first->getNextNode(); op != later; op = op->getNextNode())
-    if (makesExponents(op))
-      LLVM::InlineAsmOp::create(builder, op->getLoc(), TypeRange(), op->getResults(), /*asm_string=*/"", "v",
-                                /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None, dialect,
-                                ArrayAttr());
+  LLVM::InlineAsmOp::create(builder, last->getLoc(), TypeRange(), last->getResults(), /*asm_string=*/"", "v",
+                            /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None, dialect,
+                            ArrayAttr());
 }
 
 static scf::IfOp join(scf::IfOp first, scf::IfOp later) {
-  holdBetween(first, later);
+  holdExponents(first, later);
   OpBuilder builder(first);
   SmallVector<Type> types(first.getResultTypes());
   llvm::append_range(types, later.getResultTypes());
