@@ -53,23 +53,25 @@ static bool makesExponents(Operation &op) {
   });
 }
 
-/// Keeps the last block of exponents that is made between the two, and so those before it, in front of what follows, as
-/// the second branch did: LLVM else sinks them among powers, beneath which reads of LDS cost nothing. All blocks in
-/// registers side by side are too many where sums of powers are wanted, too.
-static void holdExponents(scf::IfOp first, scf::IfOp later) {
+/// The last block of exponents that is made between the two, or null.
+static Operation *exponentsBetween(scf::IfOp first, scf::IfOp later) {
   auto between = llvm::make_range(std::next(first->getIterator()), later->getIterator());
   auto last = llvm::find_if(llvm::reverse(between), makesExponents);
-  if (last == llvm::reverse(between).end())
-    return;
+  return last == llvm::reverse(between).end() ? nullptr : &*last;
+}
+
+/// Keeps `exponents`, and so those before them, in front of what follows, as the second branch did: LLVM else sinks them
+/// among powers, beneath which reads of LDS cost nothing. All blocks in registers side by side are too many where sums of
+/// powers are wanted, too.
+static void hold(Operation *exponents, scf::IfOp later) {
   OpBuilder builder(later);
   auto dialect = LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT);
-  LLVM::InlineAsmOp::create(builder, last->getLoc(), TypeRange(), last->getResults(), /*asm_string=*/"", "v",
+  LLVM::InlineAsmOp::create(builder, exponents->getLoc(), TypeRange(), exponents->getResults(), /*asm_string=*/"", "v",
                             /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None, dialect,
                             ArrayAttr());
 }
 
 static scf::IfOp join(scf::IfOp first, scf::IfOp later) {
-  holdExponents(first, later);
   OpBuilder builder(first);
   SmallVector<Type> types(first.getResultTypes());
   llvm::append_range(types, later.getResultTypes());
@@ -93,13 +95,16 @@ static void joinInBlock(Block &block) {
     // With results both outcomes have a block.
     if (!branch || branch.getNumResults() == 0)
       continue;
-    auto *same = llvm::find_if(open, [&](scf::IfOp first) {
+    auto same = llvm::find_if(llvm::reverse(open), [&](scf::IfOp first) {
       return first.getCondition() == branch.getCondition() && isMemoryEffectFree(branch) && mayStandAt(branch, first);
     });
-    if (same != open.end())
-      *same = join(*same, branch);
-    else
+    Operation *exponents = same == open.rend() ? nullptr : exponentsBetween(*same, branch);
+    if (!exponents) {
       open.push_back(branch);
+      continue;
+    }
+    hold(exponents, branch);
+    *same = join(*same, branch);
   }
 }
 

@@ -5,8 +5,8 @@
 
 namespace hocket::lowering {
 
-/// Joins each `scf.if` below `root` with an earlier one of its block that has the same condition, where nothing that it
-/// needs is computed in between, and nothing there holds instructions in their places.
+/// Joins each `scf.if` below `root` with an earlier one of its block that has the same condition, where exponents stand in
+/// between, nothing that it needs, and nothing that holds instructions in their places.
 void joinBranches(mlir::Operation *root);
 
 } // namespace hocket::lowering
