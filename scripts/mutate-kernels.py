@@ -131,8 +131,11 @@ GROUPED = """1x1 1x40 1x64 1x128 1x192 1x256,data=rising 1x333,batch=2 2x520,dat
 # And such that the diagonal, or an end of a window of many tiles, cuts a tile in every place of a loop.
 GROUPED_KEYS = (110, 170, 264, 328, 392, 456, 520, 648)
 GROUPED += " ".join(f"43x{keys}" for keys in GROUPED_KEYS)
+# Of a head of its own a block has 128 queries, whose diagonal cuts three tiles.
+GROUPED += " 128x392,heads=1,kv-heads=1 128x330,heads=1,kv-heads=1"
 GROUPED_WINDOWS = GROUPED + " 3x500,window=200+0 20x900,window=0+0 60x300,window=40+30 5x1500,window=900+0 " + " ".join(
     f"43x{keys + 300},window={left}+{right}" for keys in GROUPED_KEYS for left, right in ((400, 0), (250, 20)))
+GROUPED_WINDOWS += "".join(f" 128x{keys},heads=1,kv-heads=1,window=400+0" for keys in (692, 630))
 # One kernel of each kind of modification: ranges of tiles with a hole, scores, dropout, lists.
 # Rows of biases of odd lengths, no multiples of four bytes, are loaded element by element, and so are those of a tile
 # that the last key cuts: whole tiles too, in loops of every length. A scale below 0 negates Q.

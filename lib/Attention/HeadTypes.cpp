@@ -62,8 +62,8 @@ Result<ElementType> attention::parseHeadType(std::string_view text) {
   if (text == hocket::optionName(ElementType::F4E2M1))
     return ElementType::F4E2M1;
   return invalidInput("dtype '" + std::string(text) +
-                      "' is not supported; use bf16, fp16, f8e4m3, f8e5m2, f32, or bf16_kv_f8e4m3, i8_v_f8e4m3 or f4e2m1_v_f8e4m3 "
-                      "for K or V of another type than Q");
+                      "' is not supported; use bf16, fp16, f8e4m3, f8e5m2, f32, f4e2m1, or bf16_kv_f8e4m3, i8_v_f8e4m3 or "
+                      "f4e2m1_v_f8e4m3 for K or V of another type than Q");
 }
 
 Result<HeadTypes> attention::parseHeadTypes(std::string_view text) {

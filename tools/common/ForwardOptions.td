@@ -17,7 +17,7 @@ defm rotary_dim : Value<"rotary-dim", "R", "How many elements of a head --rotary
 defm shared_pages : Value<"shared-pages", "N", "Sequences begin with the same N pages, as far as they fill them (default: 0)">;
 defm work_list : Value<"work-list", "host|kernel|host-slices|kernel-slices", "Workgroups take rows from a list, longest first: made on the host, or by a kernel in front; with slices long sequences are cut (docs/WorkLists.md)">;
 defm work_slots : Value<"work-slots", "N", "Workgroups that run at a time, for which --work-list cuts long sequences (default: as many as fit on the device)">;
-defm dtype : Value<"dtype", "T", "Element types: bf16, fp16, f8e4m3, f8e5m2 (O is bf16), bf16_kv_f8e4m3, K and V other than Q, or i8_v_f8e4m3 (default: bf16)">;
+defm dtype : Value<"dtype", "T", "Element types: bf16, fp16, f8e4m3, f8e5m2 (O is bf16), bf16_kv_f8e4m3, K and V other than Q, i8_v_f8e4m3, or with --mx f4e2m1 and f4e2m1_v_f8e4m3 (default: bf16)">;
 defm dtype_q : Value<"dtype-q", "T", "Element type of Q (default: as --dtype)">;
 defm dtype_k : Value<"dtype-k", "T", "Element type of K (default: as --dtype)">;
 defm dtype_v : Value<"dtype-v", "T", "Element type of V (default: as --dtype)">;

@@ -33,6 +33,8 @@ static constexpr unsigned kSpreadLatency = 96;
 /// How many matrix instructions before its own an operand is read from LDS where reads are streamed: it comes in time
 /// if two waves share the matrix unit, and waits in few registers (docs/notes/2026-11-24-powers-in-streams.md).
 static constexpr size_t kReadAhead = 2;
+/// Long matrix instructions behind the sums of a cluster's end: what adds those up need not wait for them.
+static constexpr ptrdiff_t kBehindSums = 2;
 /// Matrix instructions that pass while memory takes a load of 16 bytes a lane from the waves of all SIMDs. Loads are issued
 /// as late as that allows, and never with the first: they may take registers of operands that are used by then.
 static constexpr size_t kMfmasOfLoad = 2;
@@ -368,7 +370,7 @@ void Scheduler::emitRest() {
     emit(i);
 }
 
-/// The matrix instructions, in their order; short ones at the end come in front of the last long one, beneath which what
+/// The matrix instructions, in their order; short ones at the end come in front of the last long ones, beneath which what
 /// uses them need not wait. What adds to memory, if that is more than those, is emitted in front, with the fetches
 /// before it: beneath them it would wait in registers for long.
 SmallVector<unsigned> Scheduler::begin() {
@@ -388,9 +390,10 @@ SmallVector<unsigned> Scheduler::begin() {
   if (adds > mfmas.size())
     for (unsigned index : ArrayRef(memory).take_front(upToAdds))
       emit(index);
-  auto lastLong = std::find_if(mfmas.rbegin(), mfmas.rend(), [&](unsigned i) { return !isSparse(ops[i]); });
-  if (lastLong != mfmas.rbegin() && lastLong != mfmas.rend())
-    std::rotate(std::prev(lastLong.base()), lastLong.base(), mfmas.end());
+  auto sums = std::find_if(mfmas.rbegin(), mfmas.rend(), [&](unsigned i) { return !isSparse(ops[i]); }).base();
+  auto others = std::find_if(std::make_reverse_iterator(sums), mfmas.rend(), [&](unsigned i) { return isSparse(ops[i]); }).base();
+  if (sums != mfmas.end())
+    std::rotate(std::max(others, sums - std::min(kBehindSums, sums - mfmas.begin())), sums, mfmas.end());
   return mfmas;
 }
 

@@ -3,6 +3,7 @@
 // Steps have done their work by now and are inlined; then one dialect conversion turns every tile
 // op into upstream ops. The patterns are in the files beside this one, by what they compute.
 #include "Access.h"
+#include "JoinBranches.h"
 #include "SmallFloats.h"
 
 #include "Tile/IR/WaveExchange.h"
@@ -226,6 +227,7 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     llvm::StringSet<> late = kernelsWith(module, kLateArguments), inTurns = kernelsWith(module, kTurnArguments);
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       return signalPassFailure();
+    joinBranches(module);
     for (auto func : module.getOps<LLVM::LLVMFuncOp>())
       if (const KernelValues &values = state.kernels.find(func)->second; values.persistent != 0)
         finishWorkItems(func, values);

@@ -25,6 +25,8 @@ public:
 
   void run() {
     checkUses();
+    if (addsInPlace())
+      return; // What was defined still is.
     if (info.vectorWrites.empty() && info.scalarWrites.empty() && !info.writesScc)
       return;
     if (info.rule == UndefinedRule::ScalarBits)
@@ -103,10 +105,14 @@ private:
       state.scalarDefined[reg] = ~0u;
   }
 
+  /// Whether the instruction adds to registers in place, each to itself: code that needs some of them cannot but read all.
+  bool addsInPlace() const { return info.kind == InstructionClass::Mfma && llvm::StringRef(info.hazard.name).starts_with("V_SMFMAC"); }
+
   void checkUses() {
     if (info.kind == InstructionClass::Mfma) {
       for (const RegisterAccess &read : info.vectorReads)
-        demandVector(read, all, "uses ", " as an operand of a matrix instruction");
+        if (!addsInPlace() || read.first != info.vectorWrites.front().first)
+          demandVector(read, all, "uses ", " as an operand of a matrix instruction");
     } else if (step.instruction.encoding >= Encoding::DS || info.kind == InstructionClass::Smem) {
       checkMemory();
     } else if (info.kind == InstructionClass::Branch) {

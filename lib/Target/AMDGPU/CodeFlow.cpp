@@ -178,9 +178,9 @@ void CodeFlow::decideMaskBranches() {
   }
 }
 
-/// Whether an instruction may stand in the code more than once: it computes or reads LDS. Of what is fetched, of waits and
-/// barriers it is asked what follows if it is changed, and then there must be one.
-static bool mayBeRepeated(InstructionClass kind) {
+/// Whether an instruction may stand in the code more than once: it computes, passes time, or reads LDS or constants. Of
+/// what is fetched, of waits and barriers it is asked what follows if it is changed, and then there must be one.
+static bool mayBeRepeated(InstructionClass kind, StringRef name) {
   switch (kind) {
   case InstructionClass::Salu:
   case InstructionClass::Valu:
@@ -188,7 +188,10 @@ static bool mayBeRepeated(InstructionClass kind) {
   case InstructionClass::Transcendental:
   case InstructionClass::Mfma:
   case InstructionClass::LdsRead:
+  case InstructionClass::Nop:
     return true;
+  case InstructionClass::Smem:
+    return name.starts_with("S_LOAD");
   default:
     return false;
   }
@@ -207,7 +210,7 @@ void CodeFlow::threadBranches() {
     size_t first = branch;
     while (nodes[first].previous.size() == 1) {
       const size_t before = nodes[first].previous.front();
-      if (before + 1 != first || nodes[before].next.size() != 1 || !mayBeRepeated(nodes[before].kind))
+      if (before + 1 != first || nodes[before].next.size() != 1 || !mayBeRepeated(nodes[before].kind, nodes[before].name))
         break;
       first = before;
     }

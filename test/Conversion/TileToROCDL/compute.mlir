@@ -108,7 +108,7 @@ tile.kernel @mask(%t: i32, %n: i32) target("gfx950") waves(1) {
 
 // -----
 
-// A wave in which no row moved does nothing; the exchange between half-waves is in the rare branch.
+// A wave in which no row moved does nothing; the exchange between half-waves is in the rare branch. LLVM joins the two.
 // CHECK-LABEL: llvm.func @settle
 // CHECK: rocdl.ballot
 // CHECK: %[[MOVED:.*]] = arith.cmpi ne
@@ -126,6 +126,43 @@ tile.kernel @settle(%scale: f32) target("gfx950") waves(1) {
   %o = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
   %reference, %bound, %factor, %moved = tile.settle %m, %m, %m scale(%scale) threshold(8.0) : !tile.rows<32xf32>
   %x = tile.rescale %o by %factor when %moved : !tile.frag<32x32xf32, acc> by !tile.rows<32xf32>
+}
+
+// -----
+
+// One branch also where exponents are made in between; the last block of them stays in front of what follows.
+// CHECK-LABEL: llvm.func @exponents_between
+// CHECK: scf.if
+// CHECK: arith.mulf {{.*}} : vector<16xf32>
+// CHECK: } else {
+// CHECK-NOT: scf.if
+// CHECK: llvm.intr.fma
+// CHECK: llvm.inline_asm has_side_effects {{.*}} "", "v" {{.*}} : (vector<16xf32>) -> ()
+// CHECK: rocdl.exp2
+// CHECK-NOT: scf.if
+tile.kernel @exponents_between(%scale: f32) target("gfx950") waves(1) {
+  %m = tile.fill 1.0 : !tile.rows<32xf32>
+  %o = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %reference, %bound, %factor, %moved = tile.settle %m, %m, %m scale(%scale) threshold(8.0) : !tile.rows<32xf32>
+  %e = tile.exponents %o scale(%scale) minus(%reference) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
+  %x = tile.rescale %o by %factor when %moved : !tile.frag<32x32xf32, acc> by !tile.rows<32xf32>
+  %p = tile.exp2 %e : !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+// Two branches where a fence holds the second in its place, or where it needs what is made in between.
+// CHECK-LABEL: llvm.func @apart
+// CHECK-COUNT-3: scf.if
+tile.kernel @apart(%scale: f32) target("gfx950") waves(1) {
+  %m = tile.fill 1.0 : !tile.rows<32xf32>
+  %o = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %reference, %bound, %factor, %moved = tile.settle %m, %m, %m scale(%scale) threshold(8.0) : !tile.rows<32xf32>
+  %e = tile.exponents %o scale(%scale) minus(%reference) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
+  %x = tile.rescale %e by %factor when %moved : !tile.frag<32x32xf32, acc> by !tile.rows<32xf32>
+  tile.fence
+  %y = tile.rescale %o by %factor when %moved : !tile.frag<32x32xf32, acc> by !tile.rows<32xf32>
+  %p = tile.exp2 %e : !tile.frag<32x32xf32, acc>
 }
 
 // -----

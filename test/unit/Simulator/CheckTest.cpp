@@ -159,6 +159,10 @@ TEST(Check, Uninitialised) {
   const std::string small = "v_and_b32 v1, 0xfc, v1\n";
   const std::string matrix = "v_mfma_f32_32x32x16_bf16 v[16:31], v[4:7], v[4:7], ";
   const std::string operands = "v_mov_b32 v4, 0\nv_mov_b32 v5, 0\nv_mov_b32 v6, 0\n";
+  std::string sparse = zero + operands + "v_mov_b32 v16, 0\nv_mov_b32 v7, 0\n";
+  for (unsigned i = 8; i != 12; ++i)
+    sparse += "v_mov_b32 v" + std::to_string(i) + ", 0\n";
+  sparse += "s_nop 4\nv_smfmac_f32_16x16x128_fp8_fp8 v[16:19], v[8:11], v[4:11], v1\ns_nop 15\n";
   expectFaults({
       {"address", small + "global_load_dword v2, v1, s[4:5]",
        zero + "global_load_dword v2, v1, s[4:5]", once},
@@ -168,6 +172,9 @@ TEST(Check, Uninitialised) {
        operands + "v_mov_b32 v7, 0\ns_nop 4\n" + matrix + "0", once},
       {"accumulator", operands + "v_mov_b32 v7, 0\ns_nop 4\n" + matrix + "v[16:31]",
        operands + "v_mov_b32 v7, 0\ns_nop 4\n" + matrix + "0", once},
+      // Of what a sparse product adds to in place, what is not used may be undefined.
+      {"accumulator in place",
+       sparse + "global_store_dword v1, v18, s[4:5]", sparse + "global_store_dword v1, v16, s[4:5]", once},
       {"branch", "s_cmp_eq_u32 s20, 0\ns_cbranch_scc1 1\ns_nop 0",
        "s_cmp_eq_u32 s0, 0\ns_cbranch_scc1 1\ns_nop 0", once},
       {"EXEC", "v_cmp_eq_u32 vcc, 0, v1\ns_and_saveexec_b64 s[12:13], vcc",

@@ -187,8 +187,8 @@ TEST(CountedAccesses, AreNotCountedOnWaysThatNoLaneTakes) {
       << "half of the mask is another";
 }
 
-// "If it was the one way": a mask of all ones or zeros says so; arithmetic, and reads of LDS that LLVM moved up, may stand
-// in front of the branch.
+// "If it was the one way": a mask of all ones or zeros says so; arithmetic, nops, and reads of LDS and of the kernel's
+// arguments that LLVM moved up, may stand in front of the branch.
 TEST(CountedAccesses, AreNotCountedOnWaysThatAMaskDecides) {
   const CountedPlan plan = planOf({{Kind::Pass, 0, "", {1}},
                                    {Kind::LoadsToLds, 2, "", {2}},
@@ -205,6 +205,10 @@ TEST(CountedAccesses, AreNotCountedOnWaysThatAMaskDecides) {
   EXPECT_TRUE(decided(isOther, "").ok());
   EXPECT_TRUE(decided(isOther, computes).ok());
   EXPECT_TRUE(decided(isOther, computes, "ds_read_b128 v[4:7], v0\nv_pk_mul_f32 v[8:9], v[8:9], v[10:11]\n").ok());
+  const std::string spills = "v_writelane_b32 v9, s8, 14\ns_nop 0\n";
+  EXPECT_TRUE(decided(isOther, spills, spills).ok()) << "scalars are spilled to lanes, with a nop in front of the next";
+  EXPECT_TRUE(decided(isOther, computes, "s_load_dwordx4 s[28:31], s[0:1], 0xa8\n").ok());
+  EXPECT_FALSE(decided(isOther, computes, kLoad).ok()) << "what is counted stands there once";
   EXPECT_TRUE(decided(isOther, "v_cmp_lt_f32_e64 s[4:5], s8, 0\n").ok()) << "the mask has another use behind its last";
   EXPECT_FALSE(decided("s_mov_b64 s[4:5], 0\n", computes).ok()) << "the load is left out";
   EXPECT_FALSE(decided("s_mov_b64 s[4:5], s[6:7]\n", computes).ok()) << "nobody knows the mask";
