@@ -49,9 +49,9 @@ static KernelFrame frameOf(attn::CombineOp op, const SequenceViews &sequences) {
   sequences.addArguments(frame);
   frame.require("head_dim_v == " + Twine(dim), "head_dim_v must be " + Twine(dim));
   sequences.requireWideStrides(frame, "o", op.getElementType());
-  // A descriptor has the slices of a turn, 128 at most.
+  // A descriptor has the slices of a turn, 512 at most.
   if (op.getSplitWaves())
-    frame.require("heads * seq_q * head_dim_v < 4194304", "heads * seq_q * head_dim_v must be below 2^22");
+    frame.require("heads * seq_q * head_dim_v < 1048576", "heads * seq_q * head_dim_v must be below 2^20");
   frame.setWorkspace(kPartialBytes);
   return frame;
 }

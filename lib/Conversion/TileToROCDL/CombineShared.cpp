@@ -49,7 +49,8 @@ Value SharedCombineEmitter::resourceOf(const Slices &slices, Value count) {
 /// Of this lane's slice: its LSE, -inf where it has none.
 Value SharedCombineEmitter::loadLse(const Slices &logs, Value count) {
   Value groups = emit.i32(ofLoad);
-  Value number = sliceOf(arith::DivUIOp::create(emit, kernel.lane, groups), arith::RemUIOp::create(emit, kernel.lane, groups));
+  Value load = arith::DivUIOp::create(emit, kernel.lane, groups), group = arith::RemUIOp::create(emit, kernel.lane, groups);
+  Value number = sliceOf(load, group);
   Value valid = compare(emit, arith::CmpIPredicate::slt, number, count);
   Value isOne = compare(emit, arith::CmpIPredicate::ult, kernel.lane, emit.i32(ofLoad * loads));
   Value lse = read(emit.getF32Type(), resourceOf(logs, count), emit.mul(number, emit.toI32(logs.step)));
