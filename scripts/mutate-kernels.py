@@ -253,6 +253,8 @@ def forward_runs():
            PAGED_VECTORS)
     yield "paged16-lists-d128-none", "--kernel fmha_fwd_double_buffer_w4 --page-size 16 --page-table csr", "none", PAGED
     yield "combine-d64", f"{split} 9 --launch 2", "none", COMBINE_WAVES
+    yield ("combine-pairs-d64", f"{split} 20 --launch 2 --seq-q 33 --heads 8", "none",
+           COMBINE_WAVES + " 33x5000,heads=4,num-splits=78")
     for head in (64, 128):
         sliced = f"--head-dim {head} --num-splits 3 --sink --launch 2"
         yield f"combine-sink-d{head}", sliced, "none", COMBINE

@@ -41,12 +41,18 @@ static double combineMicroseconds(const ForwardProblem &problem, const KernelCos
          machine.parameters.launchMicroseconds;
 }
 
-/// The numbers of slices to look at, in order.
-static std::vector<int64_t> candidates(int64_t most) {
+/// The numbers of slices to look at, in order; with those that give each compute unit one workgroup, and as many as fit,
+/// of `perSlice` workgroups a slice.
+static std::vector<int64_t> candidates(int64_t most, int64_t perSlice, const Machine &machine, int64_t resident) {
   std::vector<int64_t> list;
   for (int64_t splits = 2; splits <= most;
        splits += splits < kEverySplit ? 1 : std::max<int64_t>(splits / 4, 1))
     list.push_back(splits);
+  for (int64_t filled : {machine.units / perSlice, machine.units * resident / perSlice})
+    if (filled > kEverySplit && filled <= most)
+      list.push_back(filled);
+  llvm::sort(list);
+  list.erase(llvm::unique(list), list.end());
   return list;
 }
 
@@ -83,7 +89,8 @@ attention::estimateSplits(const ForwardProblem &problem, const KernelEntry &whol
     return {};
   estimates.push_back({1, one.microseconds(machine), 0});
   auto tiles = static_cast<int64_t>(llvm::divideCeil(problem.seqKv, slicesCost->keys));
-  for (int64_t splits : candidates(std::min(tiles, mostSplits))) {
+  const int64_t perSlice = SlicesLaunch(problem, slices, *slicesCost, 1).workgroups();
+  for (int64_t splits : candidates(std::min(tiles, mostSplits), perSlice, machine, slicesCost->resident)) {
     SlicesLaunch launch(problem, slices, *slicesCost, splits);
     if (launch.workgroups() > most)
       break;

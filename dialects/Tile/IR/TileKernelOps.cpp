@@ -375,6 +375,17 @@ LogicalResult StoreRowsOp::verify() {
 /// Widest rows that lanes of one wave cover.
 static constexpr int64_t kMaxCombined = hocket::kWaveLanes * CombineOp::kElementsOfLane;
 
+/// Each row has as many waves.
+static LogicalResult verifySharedRows(CombineOp op) {
+  if (failed(verifyMeetsAllWaves(op)))
+    return failure();
+  const auto rows = static_cast<int64_t>(op.getRows());
+  const auto waves = static_cast<int64_t>(op->getParentOfType<KernelOp>().getWaves());
+  if (rows < 1 || waves % rows != 0)
+    return op.emitOpError() << "rows(" << rows << ") of " << waves << " waves that share them, expected a divisor";
+  return success();
+}
+
 LogicalResult CombineOp::verify() {
   ViewType partial = getPartial().getType(), o = getO().getType();
   if (failed(requireRank4(*this, partial)) || failed(requireRank4(*this, o)))
@@ -396,13 +407,13 @@ LogicalResult CombineOp::verify() {
                            << ", expected a (batch, head, row) view of f32, or of what is written (row, 1)";
   if (static_cast<int64_t>(getAtOnce()) < 1 || static_cast<int64_t>(getAtOnce()) > 64)
     return emitOpError() << "at_once(" << static_cast<int64_t>(getAtOnce()) << "), expected 1 to 64 slices";
-  if (static_cast<int64_t>(getRows()) != rowsOfWave(getColumns()))
-    return emitOpError() << "rows(" << getRows() << "), a wave folds " << rowsOfWave(getColumns())
-                         << " rows of " << getColumns() << " elements at a time";
+  if (const int64_t rows = rowsOfWave(getColumns()); !getSplitWaves() && static_cast<int64_t>(getRows()) != rows)
+    return emitOpError() << "rows(" << getRows() << "), a wave folds " << rows << " rows of " << getColumns()
+                         << " elements at a time";
   if (getLdsOffset() && (*getLdsOffset() > kMaxLdsBytes || *getLdsOffset() % kScratchAlignment != 0))
     return emitOpError() << "at(" << static_cast<int64_t>(*getLdsOffset()) << "), expected a multiple of "
                          << kScratchAlignment << " from 0 to " << kMaxLdsBytes;
-  return getSplitWaves() ? verifyMeetsAllWaves(*this) : success();
+  return getSplitWaves() ? verifySharedRows(*this) : success();
 }
 
 int64_t CombineOp::getScratchBytes() {

@@ -503,8 +503,10 @@ def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>, Til
     are under way at once, or as many as `at_once` says: each takes scalar registers. Where rows of LSE do not lie one
     behind the other, its view is (row, 1), with row `row` for the first.
 
-    With `split_waves` all waves of the workgroup have these rows, and each its part of the slices. What they have folded
-    passes through LDS, where `tile-allocate-lds` finds a place, and is folded in the order of the waves.
+    With `split_waves` the workgroup has `rows` rows, each of as many of its waves, side by side. They share the row's
+    slices, and lanes that a row leaves have slices of their own: a load of a wave takes `64 / lanes of a row` slices, and
+    one descriptor serves all loads of a turn. Their LSE come by one load. What waves have folded passes through LDS, where
+    `tile-allocate-lds` finds a place, and the first wave of each row puts it together, always in the same order.
 
     ```mlir
     tile.kernel @fold(%partial: !tile.view<?x?x?x64xf32>, %partial_lse: !tile.view<?x?x?xf32>,

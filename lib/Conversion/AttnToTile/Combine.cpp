@@ -49,6 +49,9 @@ static KernelFrame frameOf(attn::CombineOp op, const SequenceViews &sequences) {
   sequences.addArguments(frame);
   frame.require("head_dim_v == " + Twine(dim), "head_dim_v must be " + Twine(dim));
   sequences.requireWideStrides(frame, "o", op.getElementType());
+  // A descriptor has the slices of a turn, 512 at most.
+  if (op.getSplitWaves())
+    frame.require("heads * seq_q * head_dim_v < 1048576", "heads * seq_q * head_dim_v must be below 2^20");
   frame.setWorkspace(kPartialBytes);
   return frame;
 }
@@ -58,6 +61,17 @@ static constexpr int64_t kListedWorkgroups = 4;
 /// Slices whose loads are under way at once, of listed work and of sequences with lengths of their own: computed views take
 /// scalar registers.
 static constexpr int64_t kListedAtOnce = 3, kOwnLengthsAtOnce = 4;
+/// Of each wave where waves share a row, and how many then do.
+static constexpr int64_t kSharedAtOnce = 8, kSharingWaves = 4;
+
+/// Rows of a workgroup whose waves share them.
+static int64_t sharedRows(int64_t waves) { return waves % kSharingWaves == 0 ? waves / kSharingWaves : 1; }
+
+static int64_t slicesAtOnce(bool shares, bool ownLengths) {
+  if (shares)
+    return kSharedAtOnce;
+  return ownLengths ? kOwnLengthsAtOnce : tile::CombineOp::kUsualAtOnce;
+}
 
 namespace {
 /// What puts slices of listed work together: a workgroup for some rows of each entry that is the first of several slices;
@@ -230,9 +244,9 @@ LogicalResult hocket::expandCombine(attn::CombineOp op, StringRef target) {
   frame.create(builder, op.getSymName(), target, waves);
   Value partial = frame.argument("partial"), partialLse = frame.argument("partial_lse");
   Value o = frame.argument("o"), lse = frame.argument("lse");
-  int64_t waveRows = tile::CombineOp::rowsOfWave(dim);
   bool shares = op.getSplitWaves();
-  auto block = tile::BlockIdOp::create(builder, o, shares ? waveRows : waves * waveRows, /*last_rows_first=*/false,
+  int64_t rows = shares ? sharedRows(waves) : tile::CombineOp::rowsOfWave(dim);
+  auto block = tile::BlockIdOp::create(builder, o, shares ? rows : waves * rows, /*last_rows_first=*/false,
                                        IntegerAttr(), sequences.rowCount(frame));
   if (sequences.hasOwnLengths()) {
     sequences.enter(builder, frame, block.getBatch());
@@ -241,10 +255,10 @@ LogicalResult hocket::expandCombine(attn::CombineOp op, StringRef target) {
     if (lse)
       lse = sequences.ofQueries(builder, lse, /*along=*/2);
   }
-  Value row = shares ? block.getRow() : tile::WaveRowOp::create(builder, block.getRow(), waveRows).getResult();
+  Value row = shares ? block.getRow() : tile::WaveRowOp::create(builder, block.getRow(), rows).getResult();
   tile::CombineOp::create(builder, partial, partialLse, frame.argument("num_splits"), o, lse, block.getBatch(),
-                          block.getHead(), row, waveRows,
-                          sequences.hasOwnLengths() ? kOwnLengthsAtOnce : tile::CombineOp::kUsualAtOnce, shares, IntegerAttr());
+                          block.getHead(), row, rows,
+                          slicesAtOnce(shares, sequences.hasOwnLengths()), shares, IntegerAttr());
   tile::ReturnOp::create(builder);
   op.erase();
   return success();

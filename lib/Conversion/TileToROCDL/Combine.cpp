@@ -5,7 +5,7 @@
 // result does not depend on when they arrive; the weight of a slice is exp(lse - greatest so far),
 // and what was summed before shrinks when the greatest grows. A slice without a visible key has LSE
 // -inf and so weight 0.
-#include "Lowering.h"
+#include "CombineEmitter.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -16,103 +16,70 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-static constexpr int64_t kPerLane = tile::CombineOp::kElementsOfLane;
-static constexpr int64_t kWideBytes = 4; ///< of a partial result's elements
-
 namespace {
-/// A row while slices are folded into it, as each of its lanes sees it.
-struct RowState {
-  Value greatest; ///< LSE so far; -inf: no key
-  Value sum;      ///< of the weights, counted from `greatest`
-  Value output;   ///< weighted sum of this lane's elements
-};
-
-/// One slice's share of a row.
-struct Share {
-  Value lse, output;
-};
-
-/// Emits the code of one op.
-class CombineEmitter {
-public:
-  using Adaptor = tile::CombineOp::GenericAdaptor<ArrayRef<ValueRange>>;
-
-  CombineEmitter(Emitter &emit, tile::CombineOp op, Adaptor adaptor, const KernelValues &kernel)
-      : emit(emit), op(op), kernel(kernel), partial(op.getPartial().getType(), adaptor.getPartial()),
-        partialLse(op.getPartialLse().getType(), adaptor.getPartialLse()),
-        o(op.getO().getType(), adaptor.getO()), splits(adaptor.getSplits().front()),
-        batch(adaptor.getBatch().front()), head(adaptor.getHead().front()),
-        row(adaptor.getRow().front()), quad(VectorType::get({kPerLane}, emit.getF32Type())) {
-    Value lanes = emit.i32(op.getLanesOfRow());
-    laneRow = arith::DivUIOp::create(emit, kernel.lane, lanes);
-    piece = arith::RemUIOp::create(emit, kernel.lane, lanes);
-    if (op.getLanesOfRow() * kPerLane != op.getColumns())
-      exists = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, piece,
-                                     emit.i32(op.getColumns() / kPerLane));
-    lowest = emit.f32(-std::numeric_limits<float>::infinity());
-  }
-
-  /// Whether the wave has a row at all.
-  Value hasRows() { return arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, row, emit.toI32(o.extent(emit, 1))); }
-  RowState foldAll();
-  /// What all waves have folded, from what each has.
-  RowState foldWaves(const RowState &own);
-  /// Whether the wave stores rows.
-  Value stores() { return arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, kernel.wave, emit.i32(0)); }
-  void storeOutput(const RowState &state);
-  void storeLse(const RowState &state, const ViewValues &lse);
-
-private:
-  /// Where the rows of slice 0 lie, bytes that they have, and bytes from slice to slice.
-  struct Slices {
-    Value start, bytes, step;
-  };
-  Slices outputSlices();
-  Slices logSlices();
-  Share load(const Slices &outputs, const Slices &logs, Value slice);
-  RowState fold(const RowState &before, ArrayRef<Share> shares);
-  RowState sumOf(const RowState &a, const RowState &b);
-  /// What scores are counted from: the greatest, or 0 in a row that has seen no key.
-  Value reference(Value greatest);
-  Value weight(Value lse, Value reference);
-  Value spread(Value scalar) { return emit.splat(scalar, quad); }
-  /// The byte offset of this lane's piece in rows of `rowStride` bytes; out of bounds where the row
-  /// ends before it.
-  Value pieceOffset(Value rowStride, int64_t pieceBytes);
-
-  Emitter &emit;
-  tile::CombineOp op;
-  const KernelValues &kernel;
-  ViewValues partial, partialLse, o;
-  Value splits, batch, head, row, laneRow, piece, exists, lowest;
-  VectorType quad;
-};
-
 struct CombinePattern : TilePattern<tile::CombineOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::CombineOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    CombineEmitter combine(emit, op, adaptor, state.of(op));
-    auto branch = scf::IfOp::create(emit, combine.hasRows(), /*withElseRegion=*/false);
-    {
-      OpBuilder::InsertionGuard guard(emit);
-      emit.setInsertionPointToStart(&branch.getThenRegion().front());
-      RowState total = combine.foldAll();
-      if (op.getSplitWaves()) {
-        total = combine.foldWaves(total);
-        auto first = scf::IfOp::create(emit, combine.stores(), /*withElseRegion=*/false);
-        emit.setInsertionPointToStart(&first.getThenRegion().front());
-      }
-      combine.storeOutput(total);
-      if (op.getLse())
-        combine.storeLse(total, ViewValues(op.getLse().getType(), adaptor.getLse()));
-    }
+    if (op.getSplitWaves())
+      writeShared(emit, op, adaptor);
+    else
+      writeRows(emit, op, adaptor);
     rewriter.eraseOp(op);
     return success();
   }
+
+private:
+  void writeRows(Emitter &emit, tile::CombineOp op, OneToNOpAdaptor adaptor) const {
+    RowsCombineEmitter combine(emit, op, adaptor, state.of(op));
+    OpBuilder::InsertionGuard guard(emit);
+    enter(emit, combine.hasRows());
+    store(combine, combine.foldAll(), op, adaptor);
+  }
+
+  void writeShared(Emitter &emit, tile::CombineOp op, OneToNOpAdaptor adaptor) const {
+    SharedCombineEmitter combine(emit, op, adaptor, state.of(op));
+    OpBuilder::InsertionGuard guard(emit);
+    combine.handOver(combine.foldOwn());
+    enter(emit, combine.stores());
+    store(combine, combine.foldWaves(), op, adaptor);
+  }
+
+  static void enter(Emitter &emit, Value condition) {
+    auto branch = scf::IfOp::create(emit, condition, /*withElseRegion=*/false);
+    emit.setInsertionPointToStart(&branch.getThenRegion().front());
+  }
+
+  static void store(CombineEmitter &combine, const RowState &row, tile::CombineOp op, OneToNOpAdaptor adaptor) {
+    combine.storeOutput(row);
+    if (op.getLse())
+      combine.storeLse(row, ViewValues(op.getLse().getType(), adaptor.getLse()));
+  }
 };
 } // namespace
+
+CombineEmitter::CombineEmitter(Emitter &emit, tile::CombineOp op, Adaptor adaptor, const KernelValues &kernel)
+    : emit(emit), op(op), kernel(kernel), partial(op.getPartial().getType(), adaptor.getPartial()),
+      partialLse(op.getPartialLse().getType(), adaptor.getPartialLse()), o(op.getO().getType(), adaptor.getO()),
+      splits(adaptor.getSplits().front()), batch(adaptor.getBatch().front()), head(adaptor.getHead().front()),
+      row(adaptor.getRow().front()), lowest(emit.f32(-std::numeric_limits<float>::infinity())),
+      quad(VectorType::get({kPerLane}, emit.getF32Type())) {
+  Value lanes = emit.i32(op.getLanesOfRow());
+  laneRow = arith::DivUIOp::create(emit, kernel.lane, lanes);
+  piece = arith::RemUIOp::create(emit, kernel.lane, lanes);
+  if (op.getLanesOfRow() * kPerLane != op.getColumns())
+    exists = compare(emit, arith::CmpIPredicate::ult, piece, emit.i32(op.getColumns() / kPerLane));
+}
+
+Value CombineEmitter::hasRows() {
+  return compare(emit, arith::CmpIPredicate::slt, row, emit.toI32(o.extent(emit, 1)));
+}
+
+RowState CombineEmitter::nothing() {
+  Value zero = emit.f32(0.0f);
+  return {lowest, zero, spread(zero)};
+}
 
 Value CombineEmitter::pieceOffset(Value rowStride, int64_t pieceBytes) {
   Value offset =
@@ -123,14 +90,14 @@ Value CombineEmitter::pieceOffset(Value rowStride, int64_t pieceBytes) {
                                  emit.i32(static_cast<int32_t>(kOutOfBounds)));
 }
 
-CombineEmitter::Slices CombineEmitter::outputSlices() {
+RowsCombineEmitter::Slices RowsCombineEmitter::outputSlices() {
   Value stride = emit.mul(partial.stride(1), emit.i64(kWideBytes));
   Value bytes = bytesOfRows(emit, partial.extent(emit, 1), row, op.getRows(), stride, op.getColumns() * kWideBytes);
   Value start = elementAddress(emit, partial, {emit.mul(batch, splits), row, head});
   return {start, bytes, emit.mul(partial.stride(0), emit.i64(kWideBytes))};
 }
 
-CombineEmitter::Slices CombineEmitter::logSlices() {
+RowsCombineEmitter::Slices RowsCombineEmitter::logSlices() {
   Value bytes = bytesOfRows(emit, partialLse.extent(emit, 2), row, op.getRows(), emit.i64(kWideBytes), kWideBytes);
   Value start = elementAddress(emit, partialLse, {emit.mul(batch, splits), head});
   start = emit.offset(start, emit.mul(emit.toI64(row), emit.i64(kWideBytes)));
@@ -138,19 +105,20 @@ CombineEmitter::Slices CombineEmitter::logSlices() {
 }
 
 /// Slice number `slice` (uniform), which `outputs` and `logs` begin with; beyond the last, one without keys.
-Share CombineEmitter::load(const Slices &outputs, const Slices &logs, Value slice) {
+Share RowsCombineEmitter::load(const Slices &outputs, const Slices &logs, Value slice) {
   Value valid = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, slice, splits);
   auto resource = [&](const Slices &of) {
     return emit.bufferResource(of.start, arith::SelectOp::create(emit, valid, of.bytes, emit.i64(0)));
-  };
-  auto read = [&](Type type, Value resource, Value offset) -> Value {
-    return ROCDL::RawPtrBufferLoadOp::create(emit, type, resource, offset, emit.i32(0), emit.i32(0),
-                                             ArrayAttr(), ArrayAttr(), ArrayAttr());
   };
   Value lse = read(emit.getF32Type(), resource(logs), emit.mul(laneRow, emit.i32(kWideBytes)));
   Value stride = emit.mul(partial.stride(1), emit.i64(kWideBytes));
   Value output = read(quad, resource(outputs), pieceOffset(stride, kPerLane * kWideBytes));
   return {arith::SelectOp::create(emit, valid, lse, lowest), output};
+}
+
+Value CombineEmitter::read(Type type, Value resource, Value offset) {
+  return ROCDL::RawPtrBufferLoadOp::create(emit, type, resource, offset, emit.i32(0), emit.i32(0), ArrayAttr(),
+                                           ArrayAttr(), ArrayAttr());
 }
 
 Value CombineEmitter::reference(Value greatest) {
@@ -180,14 +148,12 @@ RowState CombineEmitter::fold(const RowState &before, ArrayRef<Share> shares) {
   return state;
 }
 
-RowState CombineEmitter::foldAll() {
-  Value zero = emit.f32(0.0f);
-  SmallVector<Value> none = {lowest, zero, spread(zero)};
+RowState RowsCombineEmitter::foldAll() {
   const auto atOnce = static_cast<int64_t>(op.getAtOnce());
   Slices outputs = outputSlices(), logs = logSlices();
-  const bool shares = op.getSplitWaves();
-  Value first = shares ? emit.mul(kernel.wave, emit.i32(atOnce)) : emit.i32(0);
-  auto loop = scf::ForOp::create(emit, first, splits, emit.i32(shares ? atOnce * kernel.waves : atOnce), none);
+  const RowState none = nothing();
+  auto loop = scf::ForOp::create(emit, emit.i32(0), splits, emit.i32(atOnce),
+                                 ValueRange{none.greatest, none.sum, none.output});
   {
     OpBuilder::InsertionGuard guard(emit);
     emit.setInsertionPointToStart(loop.getBody());
@@ -205,43 +171,6 @@ RowState CombineEmitter::foldAll() {
     scf::YieldOp::create(emit, ValueRange{next.greatest, next.sum, next.output});
   }
   return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
-}
-
-/// Each lane finds the numbers of the same lane of other waves: no bank is asked for twice.
-RowState CombineEmitter::foldWaves(const RowState &own) {
-  constexpr int64_t registerBytes = kWaveLanes * kWideBytes, waveBytes = tile::CombineOp::kExchanged * registerBytes;
-  Value lane = emit.mul(kernel.lane, emit.i32(kWideBytes));
-  Value scratch = emit.offset(emit.offset(kernel.lds, emit.i32(static_cast<int64_t>(*op.getLdsOffset()))), lane);
-  Value place = emit.offset(scratch, emit.mul(kernel.wave, emit.i32(waveBytes)));
-  SmallVector<Value> numbers = {own.greatest, own.sum};
-  for (int64_t i = 0; i != kPerLane; ++i)
-    numbers.push_back(emit.element(own.output, i));
-  for (auto [i, number] : llvm::enumerate(numbers))
-    LLVM::StoreOp::create(emit, number, emit.offset(place, emit.i32(i * registerBytes)), kWideBytes);
-  meetThroughLds(emit);
-  RowState state;
-  for (int64_t wave = 0; wave != kernel.waves; ++wave) {
-    auto read = [&](int64_t number) -> Value {
-      Value from = emit.offset(scratch, emit.i32(wave * waveBytes + number * registerBytes));
-      return LLVM::LoadOp::create(emit, emit.getF32Type(), from, kWideBytes);
-    };
-    SmallVector<Value> elements;
-    for (int64_t i = 0; i != kPerLane; ++i)
-      elements.push_back(read(2 + i));
-    RowState other = {read(0), read(1), vector::FromElementsOp::create(emit, quad, elements)};
-    state = wave == 0 ? other : sumOf(state, other);
-  }
-  return state;
-}
-
-/// The rows of both.
-RowState CombineEmitter::sumOf(const RowState &a, const RowState &b) {
-  RowState state;
-  state.greatest = arith::MaxNumFOp::create(emit, a.greatest, b.greatest);
-  Value from = reference(state.greatest), ofA = weight(a.greatest, from), ofB = weight(b.greatest, from);
-  state.sum = LLVM::FMAOp::create(emit, b.sum, ofB, arith::MulFOp::create(emit, a.sum, ofA));
-  state.output = LLVM::FMAOp::create(emit, b.output, spread(ofB), arith::MulFOp::create(emit, a.output, spread(ofA)));
-  return state;
 }
 
 void CombineEmitter::storeOutput(const RowState &state) {

@@ -68,8 +68,16 @@ attn.combine @with_lse element_type(bf16) head_dim(72) lse
 
 // -----
 
-// Waves that share slices have the same rows.
+// Four waves share a row.
 // CHECK-LABEL: tile.kernel @fold_shared
 // CHECK: %[[BATCH:.*]], %[[HEAD:.*]], %[[ROW:.*]] = tile.block_id %o rows(2)
 // CHECK: tile.combine %partial, %partial_lse splits(%num_splits) into %o[%[[BATCH]], %[[ROW]], %[[HEAD]]] rows(2) split_waves :
 attn.combine @fold_shared element_type(bf16) head_dim(128) split_waves waves(8)
+
+// -----
+
+// CHECK-LABEL: tile.kernel @fold_one_row
+// CHECK: "heads * seq_q * head_dim_v < 1048576"
+// CHECK: %[[BATCH:.*]], %[[HEAD:.*]], %[[ROW:.*]] = tile.block_id %o rows(1)
+// CHECK: tile.combine %partial, %partial_lse splits(%num_splits) into %o[%[[BATCH]], %[[ROW]], %[[HEAD]]] rows(1) split_waves :
+attn.combine @fold_one_row element_type(bf16) head_dim(128) split_waves waves(4)

@@ -411,6 +411,13 @@ tile.kernel @shares_beside(%p: !tile.view<?x?x?x64xf32>, %l: !tile.view<?x?x?xf3
 
 // -----
 
+tile.kernel @shares_unevenly(%p: !tile.view<?x?x?x64xf32>, %l: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(4) {
+  // expected-error @below {{rows(3) of 4 waves that share them, expected a divisor}}
+  tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(3) split_waves : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>
+}
+
+// -----
+
 tile.kernel @shares_apart(%p: !tile.view<?x?x?x64xf32>, %l: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(4) {
   %row = tile.wave_row %n rows(4)
   %some = arith.cmpi slt, %row, %n : i32
