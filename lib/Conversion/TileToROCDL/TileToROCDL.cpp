@@ -6,6 +6,7 @@
 #include "JoinBranches.h"
 #include "SmallFloats.h"
 
+#include "IR/ElementTypes.h"
 #include "Tile/IR/WaveExchange.h"
 #include "Tile/IR/WorkItems.h"
 #include "Conversion/Passes.h"
@@ -161,6 +162,18 @@ static llvm::StringSet<> kernelsWith(ModuleOp module, StringRef attribute) {
   return kernels;
 }
 
+/// The names of kernels that multiply elements of less than 16 bits: exponents wait for less there, and a second branch
+/// for them is seen. In others it lies beneath products (docs/notes/2026-11-28-moved-maxima.md).
+static llvm::StringSet<> narrowKernels(ModuleOp module) {
+  llvm::StringSet<> kernels;
+  for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
+    kernel.walk([&](tile::MmaOp product) {
+      if (bitsOf(cast<tile::FragType>(product.getLhs().getType()).getElementType()) < 16)
+        kernels.insert(kernel.getSymName());
+    });
+  return kernels;
+}
+
 static LoweringState createState(MLIRContext *context) {
   auto domain = LLVM::AliasScopeDomainAttr::get(context, StringAttr::get(context, "lds"));
   auto scope = [&](StringRef name) -> Attribute {
@@ -225,9 +238,12 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     target.addLegalOp<ModuleOp>();
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
     llvm::StringSet<> late = kernelsWith(module, kLateArguments), inTurns = kernelsWith(module, kTurnArguments);
+    llvm::StringSet<> narrow = narrowKernels(module);
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       return signalPassFailure();
-    joinBranches(module);
+    for (auto func : module.getOps<LLVM::LLVMFuncOp>())
+      if (narrow.contains(func.getSymName()))
+        joinBranches(func);
     for (auto func : module.getOps<LLVM::LLVMFuncOp>())
       if (const KernelValues &values = state.kernels.find(func)->second; values.persistent != 0)
         finishWorkItems(func, values);

@@ -130,7 +130,7 @@ tile.kernel @settle(%scale: f32) target("gfx950") waves(1) {
 
 // -----
 
-// One branch also where exponents are made in between; the last block of them stays in front of what follows.
+// One branch also where exponents are made in between, of products of 8 bits; the last block of them stays in front of what follows.
 // CHECK-LABEL: llvm.func @exponents_between
 // CHECK: scf.if
 // CHECK: arith.mulf {{.*}} : vector<16xf32>
@@ -142,7 +142,10 @@ tile.kernel @settle(%scale: f32) target("gfx950") waves(1) {
 // CHECK-NOT: scf.if
 tile.kernel @exponents_between(%scale: f32) target("gfx950") waves(1) {
   %m = tile.fill 1.0 : !tile.rows<32xf32>
-  %o = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %zero = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  %a = tile.fill 1.0 : !tile.frag<32x64xf8E4M3FN, lhs>
+  %b = tile.fill 1.0 : !tile.frag<64x32xf8E4M3FN, rhs>
+  %o = tile.mma %a, %b, %zero : <32x64xf8E4M3FN, lhs>, <64x32xf8E4M3FN, rhs>, <32x32xf32, acc>
   %reference, %bound, %factor, %moved = tile.settle %m, %m, %m scale(%scale) threshold(8.0) : !tile.rows<32xf32>
   %e = tile.exponents %o scale(%scale) minus(%reference) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
   %x = tile.rescale %o by %factor when %moved : !tile.frag<32x32xf32, acc> by !tile.rows<32xf32>
@@ -156,7 +159,10 @@ tile.kernel @exponents_between(%scale: f32) target("gfx950") waves(1) {
 // CHECK-COUNT-3: scf.if
 tile.kernel @apart(%scale: f32) target("gfx950") waves(1) {
   %m = tile.fill 1.0 : !tile.rows<32xf32>
-  %o = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %zero = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  %a = tile.fill 1.0 : !tile.frag<32x64xf8E4M3FN, lhs>
+  %b = tile.fill 1.0 : !tile.frag<64x32xf8E4M3FN, rhs>
+  %o = tile.mma %a, %b, %zero : <32x64xf8E4M3FN, lhs>, <64x32xf8E4M3FN, rhs>, <32x32xf32, acc>
   %reference, %bound, %factor, %moved = tile.settle %m, %m, %m scale(%scale) threshold(8.0) : !tile.rows<32xf32>
   %e = tile.exponents %o scale(%scale) minus(%reference) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
   %x = tile.rescale %e by %factor when %moved : !tile.frag<32x32xf32, acc> by !tile.rows<32xf32>
