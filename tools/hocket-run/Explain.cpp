@@ -164,8 +164,17 @@ Result<int> run::explainForward(const Options &options, const ForwardProblem &pr
 static std::string whyAtomicsOrNot(const BackwardProblem &problem) {
   if (problem.accumulate != Accumulation::None)
     return "              one loop, dQ added up by atomics: asked for\n";
-  return "              no atomics: not asked for; in f32 they are predicted slower than two loops, packed ones round each "
-         "sum, and with both dQ depends on timing\n";
+  return "              no atomics: not asked for; in f32 they are predicted slower than two loops but on small grids, packed "
+         "ones round each sum, and with both dQ depends on timing\n";
+}
+
+/// Why there is a launch that adds up parts; empty without one (docs/Backward.md).
+static std::string whyParts(const BackwardProblem &problem) {
+  const int64_t parts = partsOfGroup(problem);
+  if (parts == 1)
+    return {};
+  return "              " + std::to_string(parts) + " workgroups share the queries of each block of keys: " +
+         (problem.groupParts != 0 ? "asked for\n" : "there are few blocks\n");
 }
 
 Result<int> run::explainBackward(const Options &options, const BackwardProblem &problem) {
@@ -187,7 +196,7 @@ Result<int> run::explainBackward(const Options &options, const BackwardProblem &
     for (const auto &[name, reason] : launch.passedOver)
       out << "  not         " << name << ": " << firstLine(reason) << '\n';
   }
-  out << whyAtomicsOrNot(problem);
+  out << whyParts(problem) << whyAtomicsOrNot(problem);
   std::string json = verify::jsonObject([&](json::OStream &members) {
     members.attribute("problem", problem.describe());
     writePlan(members, **plan);
