@@ -1,6 +1,7 @@
 // Plans of a backward.
 #include "hocket/Attention/BackwardPlan.h"
 
+#include "Attention/GroupParts.h"
 #include "Grid/WaveShape.h"
 
 #include <algorithm>
@@ -10,12 +11,7 @@ using namespace hocket::attention;
 
 /// Elements of dK and dV, together, that a wave sums at once.
 static constexpr int64_t kMaxSummed = 384;
-/// Of heads of up to so many elements, in whole blocks, two workgroups fit on a compute unit; smaller ones have eight
-/// waves there anyway.
-static constexpr int64_t kHeadOfTwo = 128;
-/// Keys of such a workgroup, and compute units: with fewer workgroups each has a unit for itself.
-static constexpr int64_t kKeysOfTwo = 128, kUnits = 256, kWorkgroupsOfTwo = 2;
-/// The schedules of such workgroups.
+/// The schedules of workgroups of which two share a compute unit.
 static constexpr std::string_view kTwoOnAUnit = "two_on_a_unit", kAlternateTwo = "two_on_a_unit_alternate";
 
 std::string_view attention::toString(BackwardPart part) {
@@ -58,15 +54,12 @@ static BackwardKernel spilling(BackwardKernel kernel) {
 
 /// Workgroups of dK and dV where two share a compute unit.
 static int64_t workgroupsOfTwo(const BackwardProblem &problem) {
-  const ForwardProblem &forward = problem.forward;
-  int64_t blocks = (forward.seqKv + kKeysOfTwo - 1) / kKeysOfTwo;
-  return forward.batch * forward.kvHeads * partsOfGroup(problem) * blocks;
+  return manifest::saturatingMultiply(blocksOfKeys(problem.forward), partsOfGroup(problem));
 }
 
-/// Whether dK and dV are best computed by two workgroups on a compute unit.
+/// Whether dK and dV are best computed by two workgroups on a compute unit: with fewer each has a unit for itself.
 static bool wantsTwoOnAUnit(const BackwardProblem &problem) {
-  auto isOfTwo = [](int64_t dim) { return dim <= kHeadOfTwo && dim > kHeadOfTwo - kHeadBlock; };
-  return isOfTwo(problem.forward.headDim) && isOfTwo(problem.forward.valueHeadDim()) && workgroupsOfTwo(problem) > kUnits;
+  return mayShareUnits(problem.forward) && workgroupsOfTwo(problem) > kUnits;
 }
 
 /// Whether of those a heavy one should share its unit with a light one: under a causal mask the first blocks have

@@ -1,6 +1,7 @@
 // The backward's tensors, and what follows from them.
 #include "hocket/Attention/BackwardProblem.h"
 
+#include "Attention/GroupParts.h"
 #include "Attention/ProblemParts.h"
 
 #include <algorithm>
@@ -83,71 +84,11 @@ std::vector<TensorSpec> BackwardProblem::tensors() const {
   return list;
 }
 
-/// Slices of the queries of a head for workgroups of their own.
-static constexpr int64_t kMaxSlices = 64;
-
-/// Heads whose kernels take blocks of 128 keys by twos on a compute unit, or blocks of 256.
-static bool isOfTwo(const ForwardProblem &forward) {
-  constexpr int64_t least = 97, most = 128;
-  const int64_t head = std::max(forward.headDim, forward.valueHeadDim());
-  return head >= least && head <= most;
-}
-
-/// Blocks of 128 keys for which there are workgroups at the same time: two of 128 keys on a compute unit, or one of 256;
-/// of large heads, and of two loops whose scores are modified, one of 128.
-static int64_t blocksAtOnce(const BackwardProblem &problem) {
-  constexpr int64_t units = 256, headOfTwo = 128;
-  const ForwardProblem &forward = problem.forward;
-  bool isLarge = std::max(forward.headDim, forward.valueHeadDim()) > headOfTwo;
-  bool isModified = !forward.modifications.empty() || forward.blocks.any() || forward.dropout;
-  bool isOne = isLarge || (isOfTwo(forward) && isModified && problem.accumulate == Accumulation::None);
-  return isOne ? units : 2 * units;
-}
-
-/// Slices of each head's queries where all heads of a group have workgroups of their own, for so many blocks of keys: two
-/// where units are idle and heads are long, and the launch that adds up is there anyway or blocks have 256 keys
-/// (docs/notes/2026-11-28-backward-in-parts.md).
-static int64_t slicesOfHead(const BackwardProblem &problem, int64_t blocks, int64_t group) {
-  constexpr int64_t longHead = 1024;
-  const ForwardProblem &forward = problem.forward;
-  bool pays = isOfTwo(forward) && forward.seqQ >= longHead && blocks < blocksAtOnce(problem) && !forward.blocks.any() &&
-              (group > 1 || problem.accumulate != Accumulation::None);
-  return pays ? 2 : 1;
-}
-
-/// One loop for all gradients of large heads spills without a mask, in parts more than without.
-static bool isSpilling(const BackwardProblem &problem) {
-  constexpr int64_t leastSpilling = 224;
-  const ForwardProblem &forward = problem.forward;
-  return problem.accumulate != Accumulation::None && forward.visibility == Visibility() &&
-         std::max(forward.headDim, forward.valueHeadDim()) >= leastSpilling;
-}
-
-int64_t attention::partsOfGroup(const BackwardProblem &problem) {
-  constexpr int64_t keysOfBlock = 128;
-  const ForwardProblem &forward = problem.forward;
-  if (problem.groupParts > 0 || forward.kvHeads < 1 || forward.heads % forward.kvHeads != 0)
-    return std::max<int64_t>(problem.groupParts, 1);
-  // Beneath a causal mask the first keys have most to do: twice as many workgroups even that out.
-  const int64_t wanted = blocksAtOnce(problem) * (forward.visibility == Visibility::causal() ? 2 : 1);
-  const int64_t group = forward.heads / forward.kvHeads;
-  // Another launch takes as long as some tiles.
-  constexpr int64_t leastQueries = 512;
-  if (isSpilling(problem) || (group > 1 && manifest::saturatingMultiply(group - 1, forward.seqQ) < leastQueries))
-    return 1;
-  const int64_t blocks = manifest::saturatingMultiply(manifest::saturatingMultiply(forward.batch, forward.kvHeads),
-                                                      forward.seqKv / keysOfBlock + (forward.seqKv % keysOfBlock != 0));
-  for (int64_t parts = 1; parts < group; ++parts)
-    if (group % parts == 0 && manifest::saturatingMultiply(blocks, parts) >= wanted)
-      return parts;
-  return group * slicesOfHead(problem, manifest::saturatingMultiply(blocks, group), group);
-}
-
 /// What parts of a group's heads make of the gradient of `name`: dense, in f32.
 static TensorSpec partsOf(const BackwardProblem &problem, const std::string &name, int64_t parts) {
   ForwardProblem widened = problem.forward;
   widened.strides.clear();
-  widened.kvHeads *= parts;
+  widened.kvHeads = manifest::saturatingMultiply(widened.kvHeads, parts);
   TensorSpec tensor = widened.tensor(name);
   tensor.name = "parts_d" + name;
   tensor.role = TensorRole::Output;
@@ -269,9 +210,10 @@ Status attention::validate(const BackwardProblem &problem) {
     if (!isKnown)
       return invalidInput("strides are given for '" + name + "'; gradients are do, dq, dk, dv");
   }
-  for (const TensorSpec &tensor : tensors)
-    if (Status status = manifest::validate(tensor); !status.ok())
-      return status;
+  for (const auto &list : {tensors, problem.temporaries()})
+    for (const TensorSpec &tensor : list)
+      if (Status status = manifest::validate(tensor); !status.ok())
+        return status;
   return Status::success();
 }
 

@@ -38,7 +38,7 @@ defm gradients : Value<"gradients", "NAMES", "Tensors that score modifications r
 defm accumulate : Value<"accumulate", "none|f32|packed", "Compute all gradients in one loop, and add dQ up in memory by atomics, in f32 or in pairs of the problem's type (default: none, two loops)">, Visibility<[BackwardVis]>;
 def transposed_lists : Switch<"transposed-lists", "With --block-mask, give the lists of blocks of queries for each block of keys, made on the host, instead of a launch that makes them">, Visibility<[BackwardVis]>;
 def lse_gradient : Switch<"lse-gradient", "Give a gradient of LSE, too">, Visibility<[BackwardVis]>;
-defm group_parts : Value<"group-parts", "N", "Divide the query heads of a KV head into N parts, for workgroups of their own (default: 0, as many as make up for few workgroups)">, Visibility<[BackwardVis]>;
+defm group_parts : Value<"group-parts", "N", "Divide the queries of all heads that share a KV head into N parts, for workgroups of their own (default: 0, as many as make up for few workgroups)">, Visibility<[BackwardVis]>;
 def deterministic : Switch<"deterministic", "Refuse what would make bits depend on timing: --accumulate">, Visibility<[BackwardVis]>;
 def sink : Switch<"sink", "One more score for each row, a number of its head's, that is in the denominator alone">;
 defm soft_cap : Value<"soft-cap", "C", "Scores become C tanh(score / C); 0 is off">;

@@ -370,9 +370,9 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
     `accumulate`; `convert` makes dQ of them. No block lists, and a target that reads transposed from LDS.
 
     With `group_parts` a kernel that works on keys has several workgroups for the same keys, as many as the variable of
-    that name says, which share the query heads of a KV head evenly. Each leaves what its heads make of dK and dV in f32,
-    in `parts_dk` and `parts_dv` ((batch, seq_kv, kv_heads * group_parts, D), contiguous); `sum` adds these up, in order,
-    and rounds once.
+    that name says. They share the query heads of a KV head evenly or, where there are more of them than heads, the
+    queries of each head. Each leaves what it makes of dK and dV in f32, in `parts_dk` and `parts_dv` ((batch, seq_kv,
+    kv_heads * group_parts, D)); `sum` adds these up, in order, and rounds once.
 
     Types, heads, masks, `score_mod`, whose derivative is that of `attn-derive-score-mods`, and `dropout` are as in
     `attn.forward`; with dropout, dO meets the weights that were kept, and delta is multiplied by `dropout_keep`, as
@@ -405,7 +405,8 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       | `waves` `(` $waves `)` | `loop_tile` `(` $loop_tile `)` | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths | `gradient_of` `(` $gradient_of `)` | `accumulate` `(` $accumulate `)`
-      | `lse_gradient` $lse_gradient | `group_parts` $group_parts | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`
+      | `lse_gradient` $lse_gradient | `group_parts` $group_parts | `block_order` `(` $block_order `)`
+      | `schedule` `(` $schedule `)`
       | `block_lists` `(` $query_block `,` $key_block `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword

@@ -162,8 +162,8 @@ static llvm::StringSet<> kernelsWith(ModuleOp module, StringRef attribute) {
   return kernels;
 }
 
-/// The names of kernels that multiply elements of less than 16 bits: exponents wait for less there, and a second branch
-/// for them is seen. In others it lies beneath products (docs/notes/2026-11-28-moved-maxima.md).
+/// The names of kernels that multiply elements of less than 16 bits, of which branches are joined: a window's kernel of 16
+/// bits loses by it (docs/notes/2026-11-28-moved-maxima.md).
 static llvm::StringSet<> narrowKernels(ModuleOp module) {
   llvm::StringSet<> kernels;
   for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())

@@ -75,6 +75,9 @@ TEST(BackwardParts, ChosenWhereThereAreFewWorkgroups) {
   EXPECT_EQ(partsOfGroup(problemOf(32, 8, 2048, 256)), 2);
   problem.groupParts = 8;
   EXPECT_EQ(partsOfGroup(problem), 8);
+  // Of a group without divisors all heads, if these are not far too many, and at once.
+  EXPECT_EQ(partsOfGroup(problemOf(71, 1, 4096)), 71);
+  EXPECT_EQ(partsOfGroup(problemOf(2147483647, 1, 4096)), 1);
 }
 
 TEST(BackwardParts, Refused) {
